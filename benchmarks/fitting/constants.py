@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fitting.merging import (
-    Decisions,
+    Change,
     Proposed,
     Session,
+    changed,
     fit_weights,
+    merged_labels,
     propose,
 )
 from sms_diar.clustering.speakers import fragments, merging, rows, space
@@ -40,11 +41,11 @@ NOT_MEASURED = {
 }
 """Constants that change no label of the development sessions, and what they change."""
 
+GENERATIONS = 15
+"""Steps of a search without a measurement: it begins near the result."""
+
 LIMITS = ("_BLOCK", "_DISTANCES", "_CHUNK", "_LONG_MEMORY", "_PAIRS", "_ROUNDING")
 """Limits of memory and of the rounding of times. They are no part of the method."""
-
-Change = tuple[Any, str, Any]
-"""Owner, name and new value of an attribute."""
 
 
 @dataclass(frozen=True)
@@ -74,32 +75,9 @@ class Constant:
             value = max(1, round(value))
         if self.name.startswith("WEIGHTS."):
             field = self.name.partition(".")[2]
-            return with_weights(merging.WEIGHTS._replace(**{field: value}))
+            return merging, "WEIGHTS", merging.WEIGHTS._replace(**{field: value})
         module = importlib.import_module(f"{space.__package__}.{self.module}")
         return module, self.name, value
-
-
-@contextmanager
-def changed(*changes: Change) -> Iterator[None]:
-    """Set attributes, and restore them."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changes]
-    try:
-        for owner, name, value in changes:
-            setattr(owner, name, value)
-        yield
-    finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)
-
-
-def with_weights(weights: Weights) -> Change:
-    """Return the change of the weights of merges."""
-    original = merging.Clusters.log_odds
-
-    def log_odds(clusters: merging.Clusters) -> Any:
-        return original(clusters, weights)
-
-    return merging.Clusters, "log_odds", log_odds
 
 
 HEURISTICS: Mapping[str, Change] = {
@@ -112,7 +90,6 @@ HEURISTICS: Mapping[str, Change] = {
     ),
     "noise from neighbours": (space, "SELECTION_BIAS", np.inf),
     "gate of neighbours": (fragments, "GATE", None),
-    "merges just below even": (merging, "UNDECIDED", 0.5),
 }
 """Heuristics, and the changes that turn them off."""
 
@@ -171,20 +148,8 @@ def merged_k(
     sessions: Sequence[Session], proposals: Sequence[Proposed]
 ) -> dict[str, float]:
     """Return the same, but only merge fragments that have been proposed before."""
-    labels = []
-    for session, proposed in zip(sessions, proposals, strict=True):
-        found = proposed.labels_
-        if len(proposed.fragments_):
-            merged = merging.merge_fragments(
-                proposed.places_,
-                proposed.directions_,
-                proposed.fragments_,
-                low=1,
-                high=len(session.X),
-            )
-            found = merged.labels[proposed.chosen_.of]
-        labels.append(found)
-    return _by_group(sessions, labels)
+    pairs = zip(sessions, proposals, strict=True)
+    return _by_group(sessions, [merged_labels(one, own) for one, own in pairs])
 
 
 def _by_group(
@@ -239,30 +204,32 @@ def constants_table(
 
 def ablation_table(
     sessions: Sequence[Session],
-    decisions: Decisions,
+    fitted: Sequence[Session],
     progress: Callable[[], None] = lambda: None,
 ) -> Table:
     """Return K without each measurement and each heuristic.
 
-    Weights are fitted to `decisions` without the measurement. `progress` is called once
-    for each of `N_ABLATIONS` rows.
+    Weights are searched again without the measurement, with the sessions `fitted`.
+    `progress` is called once for each of `N_ABLATIONS` rows.
     """
-    refitted = "all, weights refitted"
-    changes: dict[str, Change | None] = {"nothing": None}
-    changes.update(HEURISTICS)
-    changes[refitted] = with_weights(fit_weights(decisions))
-    for name in MEASUREMENTS:
-        changes[f"measurement: {name}"] = with_weights(fit_weights(decisions, (name,)))
+    every = [propose(session) for session in fitted]
     proposals = [propose(session) for session in sessions]
+    searches = {REFITTED: (), **{f"weight of {name}": (name,) for name in REMOVED}}
     reference: dict[str, float] = {}
     table = []
-    for name, change in changes.items():
-        with changed(*() if change is None else (change,)):
-            if change is None or change[0] is merging.Clusters:
-                by_group = merged_k(sessions, proposals)
-            else:
+    for name in ("nothing", *HEURISTICS, *searches):
+        if name in HEURISTICS:
+            with changed(HEURISTICS[name]):
                 by_group = mean_k(sessions)
-        if name in ("nothing", refitted):
+        else:
+            weights = merging.WEIGHTS
+            if name in searches:
+                weights = fit_weights(
+                    fitted, every, searches[name], generations=GENERATIONS
+                )
+            with changed((merging, "WEIGHTS", weights)):
+                by_group = merged_k(sessions, proposals)
+        if name in ("nothing", REFITTED):
             reference = by_group
         worst = min(by_group, key=lambda group: by_group[group] - reference[group])
         loss = reference[worst] - by_group[worst]
@@ -281,4 +248,9 @@ def ablation_table(
     return Table(head, tuple(table), 2)
 
 
-N_ABLATIONS = 2 + len(HEURISTICS) + len(MEASUREMENTS)
+REFITTED = "all, weights searched again"
+
+REMOVED = (*MEASUREMENTS, "ambiguity")
+"""Parts of the log odds that are removed in turn."""
+
+N_ABLATIONS = 2 + len(HEURISTICS) + len(REMOVED)

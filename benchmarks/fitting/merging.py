@@ -1,23 +1,25 @@
-"""Fit the probability that two clusters are one speaker, and the trust in results.
+"""Fit the weights of merges, and the trust in results.
 
 `scripts/fit-merging` computes ``WEIGHTS`` of ``clustering/speakers/merging.py``, and
-``CERTAINTY`` and ``TRUST`` of ``fragments.py``. Fragments of development sessions are
-merged in two ways: by an oracle, which merges the most probable pair that is right, and
-by the method itself beyond its stopping point, with the weights fitted so far. Only the
-second shows clusters of several speakers, to which nothing else should be merged.
+``CERTAINTY`` and ``TRUST`` of ``fragments.py``. The fragments of development sessions
+are proposed once. An evolution strategy searches the weights with which they are merged
+best: the quality of a session is what its user gets, and not how well single pairs are
+decided, since one wrong merge changes all that follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from benchmarks.compare.reliability import right_rows
+from sms_diar.clustering.speakers import merging
 from sms_diar.clustering.speakers.fragments import (
     SpeakerFragmentMeanShift,
     brevity,
@@ -25,7 +27,6 @@ from sms_diar.clustering.speakers.fragments import (
     number_evidence,
 )
 from sms_diar.clustering.speakers.merging import (
-    MEASUREMENTS,
     Clusters,
     Merged,
     Weights,
@@ -36,34 +37,68 @@ from sms_diar.clustering.speakers.rows import (
     RowTimes,
     find_representatives,
 )
+from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
 START = Weights(
-    distance=-4.0,
-    similarity=8.0,
-    direction=2.0,
-    smaller=0.0,
-    larger=1.0,
-    crowd=-0.5,
-    width=-3.0,
-    constant=0.0,
+    distance=-2.6,
+    similarity=8.8,
+    direction=0.9,
+    smaller=-0.9,
+    larger=0.8,
+    width=-4.3,
+    constant=-2.3,
+    ambiguity=0.6,
 )
-"""Weights that order the first merges of the oracle. They are fixed, so that the result
-does not depend on the shipped weights."""
+"""Weights that the search begins with, from a regression over pairs of fragments."""
 
-ROUNDS = 3
-"""Number of times that the method merges by itself, each time with better weights."""
+STEPS = Weights(
+    distance=0.6,
+    similarity=1.2,
+    direction=0.4,
+    smaller=0.25,
+    larger=0.25,
+    width=0.6,
+    constant=0.5,
+    ambiguity=0.15,
+)
+"""Standard deviations of the first steps of the search."""
 
-_MAX_WRONG = 6  # Pairs of two speakers per merge of the oracle.
-_SHOWN = 4  # Pairs that are recorded per merge of the method.
-_MIN_PROBABILITY = 0.08  # Merge at which the method stops, far below even odds.
-_MIN_AGREEMENT = 0.4  # Probability that rows of two clusters agree if they are right.
-_MAX_MERGES = 400
-_MAX_PAIRS = 2000  # Pairs that are considered for a merge.
+GENERATIONS = 40
+"""Steps of the search; the last ones are a tenth of the first."""
+
+OFFSPRING = 10
+"""Weights that are tried in a step, in pairs of opposite directions."""
+
+RIGHT, NEAR = 0.15, 0.1
+"""Value of the right number of speakers, and of a number within one of it, in K."""
+
+COLLAPSED = 0.75
+"""K below which a session counts double."""
+
+MAX_OF_GROUP, MAX_FRAGMENTS = 10, 250
+"""Sessions of a group, and fragments of a session, in the search."""
+
 _WEAK_PENALTY = 1000.0  # Inverse strength of the regularisation.
-_TERMS = Weights._fields[:-1]
+
+
+Change = tuple[Any, str, Any]
+"""Owner, name and new value of an attribute."""
+
+
+@contextmanager
+def changed(*changes: Change) -> Iterator[None]:
+    """Set attributes, and restore them."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changes]
+    try:
+        for owner, name, value in changes:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,168 +177,106 @@ def propose(session: Session, seed: int = 0) -> Proposed:
     return Proposed(random_state=seed).fit(session.X, segments=session.segments)
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """Pairs of clusters, and whether they are one speaker.
+def merged(session: Session, proposed: Proposed) -> Merged | None:
+    """Merge the fragments of a session again; None if it has none.
+
+    The labels of the result are those of `proposed.chosen_`.
+    """
+    if not len(proposed.fragments_):
+        return None
+    clusters = Clusters.of(proposed.places_, proposed.directions_, proposed.fragments_)
+    found = merge_fragments(clusters, 1, len(session.X))
+    return found._replace(labels=found.labels[proposed.fragments_])
+
+
+def merged_labels(session: Session, proposed: Proposed) -> IntArray:
+    """Return the labels of all rows after merging again."""
+    found = merged(session, proposed)
+    if found is None:
+        return proposed.labels_
+    labels: IntArray = found.labels[proposed.chosen_.of]
+    return labels
+
+
+def mean_of_groups(sessions: Sequence[Session], values: Sequence[float]) -> float:
+    """Return the mean over groups of the means of their sessions."""
+    by_group: dict[str, list[float]] = {}
+    for session, value in zip(sessions, values, strict=True):
+        by_group.setdefault(session.group, []).append(value)
+    return float(np.mean([np.mean(own) for own in by_group.values()]))
+
+
+def quality(session: Session, labels: IntArray) -> float:
+    """Return K, plus the value of the number of speakers, minus that of a collapse."""
+    k = score_clustering(session.speakers, labels).purity.k
+    off = abs(len(np.unique(labels)) - len(np.unique(session.speakers)))
+    return k + RIGHT * (off == 0) + NEAR * (off <= 1) - max(0.0, COLLAPSED - k)
+
+
+def fit_weights(
+    sessions: Sequence[Session],
+    proposals: Sequence[Proposed],
+    without: Collection[str] = (),
+    *,
+    generations: int = GENERATIONS,
+    seed: int = 0,
+    progress: Callable[[], None] = lambda: None,
+) -> Weights:
+    """Search the weights with the highest mean quality.
+
+    An evolution strategy: in each step, weights around the present ones are tried, and
+    the better half of them is averaged. The result is the mean of the last steps.
 
     Parameters
     ----------
-    terms : ndarray of shape (m, 7)
-        Measurements of each pair.
-    same : ndarray of shape (m,)
-        The truth.
-    session, extractor : ndarray of shape (m,)
-        Source of each decision.
+    sessions, proposals : sequence
+        Sessions and their fragments.
+    without : collection of str
+        Measurements without a weight.
+    generations : int
+        Number of steps; `progress` is called after each.
+    seed : int
+        Random seed.
     """
-
-    terms: FloatArray
-    same: BoolArray
-    session: AnyArray
-    extractor: AnyArray
-
-    @classmethod
-    def join(cls, parts: Iterable[Decisions]) -> Decisions:
-        """Concatenate decisions."""
-        every = list(parts)
-        names = [field.name for field in fields(cls)]
-        return cls(*(np.concatenate([getattr(p, n) for p in every]) for n in names))
-
-    def where(self, kept: BoolArray) -> Decisions:
-        """Return some of the decisions."""
-        return Decisions(*(getattr(self, field.name)[kept] for field in fields(self)))
-
-    def shares(self) -> FloatArray:
-        """Weight sessions equally, and pairs of a session by the root of their size.
-
-        A session has many decisions about a few rows and few about many, but these
-        are the ones that matter.
-        """
-        roots = np.exp(0.5 * self.terms[:, _TERMS.index("smaller")])
-        _, number = np.unique(self.session, return_inverse=True)
-        shares: FloatArray = roots / np.bincount(number, roots)[number]
-        return shares
+    chosen = _some_of_each(sessions, proposals)
+    rng = np.random.default_rng(seed)
+    used = np.array([name not in without for name in Weights._fields])
+    centre, scale = np.where(used, START, 0.0), np.where(used, STEPS, 0.0)
+    ranks = np.log(OFFSPRING / 2 + 0.5) - np.log(np.arange(1, OFFSPRING // 2 + 1))
+    shares = ranks / ranks.sum()  # the best counts most
+    passed = []
+    for number in range(generations):
+        size = 0.1 ** (number / generations)
+        half = rng.standard_normal((OFFSPRING // 2, len(centre)))
+        steps = size * scale * np.concatenate([half, -half])
+        found = [_mean_quality(chosen, Weights(*(centre + step))) for step in steps]
+        best = np.argsort(found)[::-1][: OFFSPRING // 2]
+        centre = centre + shares @ steps[best]
+        passed.append(centre)
+        progress()
+    last = np.mean(passed[-max(1, generations // 5) :], axis=0)
+    return Weights(*(round(float(value), 2) for value in last))
 
 
-def decide(
-    session: Session, proposed: Proposed, weights: Weights, *, guided: bool, name: str
-) -> Decisions:
-    """Merge the fragments of a session, and record the pairs that are considered.
-
-    `weights` order the merges. If `guided`, an oracle skips wrong pairs. The result has
-    `name` as its session.
-    """
-    terms: list[FloatArray] = []
-    same: list[bool] = []
-    fragments = proposed.fragments_
-    if len(fragments):
-        true = np.unique(session.speakers, return_inverse=True)[1]
-        clusters = Clusters.of(proposed.places_, proposed.directions_, fragments)
-        talk = np.zeros((len(clusters), int(true.max()) + 1))  # rows of each speaker
-        np.add.at(talk, (fragments, true[proposed.chosen_.rows]), 1.0)
-        for _ in range(_MAX_MERGES):
-            if len(clusters) == 1:
-                break
-            one, other, odds = _likely_pairs(clusters, weights)
-            right = _are_one(talk, one, other)
-            shown, best = _considered(odds, right, guided=guided)
-            measured = clusters.measurements()
-            terms += [_terms(measured, one[i], other[i]) for i in shown]
-            same += [bool(right[i]) for i in shown]
-            if best is None:
-                break
-            kept, gone = int(one[best]), int(other[best])
-            clusters.merge(kept, gone)
-            talk[kept] += talk[gone]
-            talk = np.delete(talk, gone, axis=0)
-    m = len(same)
-    return Decisions(
-        np.array(terms).reshape(m, len(_TERMS)),
-        np.array(same, dtype=np.bool_),
-        np.full(m, name, dtype=object),
-        np.full(m, session.extractor, dtype=object),
-    )
+def _some_of_each(
+    sessions: Sequence[Session], proposals: Sequence[Proposed]
+) -> list[tuple[Session, Proposed]]:
+    """Return at most `MAX_OF_GROUP` sessions of each group, evenly spaced."""
+    groups: dict[str, list[tuple[Session, Proposed]]] = {}
+    for session, proposed in zip(sessions, proposals, strict=True):
+        if 0 < len(np.unique(proposed.fragments_)) <= MAX_FRAGMENTS:
+            groups.setdefault(session.group, []).append((session, proposed))
+    return [
+        pair for own in groups.values() for pair in own[:: -(-len(own) // MAX_OF_GROUP)]
+    ]
 
 
-def _likely_pairs(
-    clusters: Clusters, weights: Weights
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return pairs and their log odds, the most probable first."""
-    one, other = np.triu_indices(len(clusters), 1)
-    odds = clusters.log_odds(weights)[one, other]
-    order = np.argsort(-odds, kind="stable")[:_MAX_PAIRS]
-    return one[order], other[order], odds[order]
-
-
-def _are_one(talk: FloatArray, one: IntArray, other: IntArray) -> BoolArray:
-    """Return whether pairs have the same main speaker, and mostly agree."""
-    shares = talk / talk.sum(axis=1, keepdims=True)
-    main = talk.argmax(axis=1)
-    agreement = np.sum(shares[one] * shares[other], axis=1)
-    right: BoolArray = (main[one] == main[other]) & (agreement > _MIN_AGREEMENT)
-    return right
-
-
-def _considered(
-    odds: FloatArray, right: BoolArray, *, guided: bool
-) -> tuple[list[int], int | None]:
-    """Return the pairs to record, and the pair to merge."""
-    if not guided:
-        shown = list(range(min(_SHOWN, len(odds))))
-        return shown, 0 if odds[0] >= logit(_MIN_PROBABILITY) else None
-    if not right.any():
-        return list(range(min(_MAX_WRONG, len(odds)))), None
-    first = int(np.argmax(right))
-    return [*range(min(_MAX_WRONG, first)), first], first
-
-
-def _terms(measured: Mapping[str, FloatArray], one: int, other: int) -> FloatArray:
-    return np.array([measured[name][one, other] for name in MEASUREMENTS])
-
-
-def learn_decisions(
-    sessions: Sequence[Session],
-    proposals: Sequence[Proposed],
-    progress: Callable[[], None] = lambda: None,
-) -> Decisions:
-    """Collect decisions of the oracle, and of the method in several rounds.
-
-    `progress` is called ``(1 + ROUNDS) * len(sessions)`` times.
-    """
-    every: list[Decisions] = []
-    weights = START
-    for number in range(1 + ROUNDS):
-        for session, proposed in zip(sessions, proposals, strict=True):
-            name = f"{session.name}, round {number}"
-            guided = number == 0
-            every.append(decide(session, proposed, weights, guided=guided, name=name))
-            progress()
-        weights = fit_weights(Decisions.join(every))
-    return Decisions.join(every)
-
-
-def fit_weights(decisions: Decisions, without: Collection[str] = ()) -> Weights:
-    """Fit a logistic regression; measurements in `without` have no weight."""
-    used = [i for i, name in enumerate(_TERMS) if name not in without]
-    scaler = StandardScaler().fit(decisions.terms[:, used])
-    model = LogisticRegression(C=_WEAK_PENALTY, max_iter=3000)
-    model.fit(
-        scaler.transform(decisions.terms[:, used]),
-        decisions.same,
-        sample_weight=decisions.shares(),
-    )
-    slopes = np.zeros(len(_TERMS))
-    slopes[used] = model.coef_[0] / scaler.scale_
-    constant = float(model.intercept_[0] - slopes[used] @ scaler.mean_)
-    return Weights(*(round(float(value), 3) for value in (*slopes, constant)))
-
-
-def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]:
-    """Return the log loss and the error rate at even odds, weighted as in the fit."""
-    odds = decisions.terms @ np.array(weights[:-1]) + weights.constant
-    signed = np.where(decisions.same, odds, -odds)
-    shares = decisions.shares()
-    shares /= shares.sum()
-    return float(shares @ np.logaddexp(0.0, -signed)), float(shares @ (signed < 0.0))
+def _mean_quality(
+    chosen: Sequence[tuple[Session, Proposed]], weights: Weights
+) -> float:
+    with changed((merging, "WEIGHTS", weights)):
+        values = [quality(one, merged_labels(one, own)) for one, own in chosen]
+    return mean_of_groups([session for session, _ in chosen], values)
 
 
 def number_evidence_of(
@@ -316,20 +289,14 @@ def number_evidence_of(
     """
     rows, right, groups, extractors = [], [], [], []
     for session, proposed in zip(sessions, proposals, strict=True):
-        if not len(proposed.fragments_):
+        found = merged(session, proposed)
+        if found is None:
             continue
-        merged = merge_fragments(
-            proposed.places_,
-            proposed.directions_,
-            proposed.fragments_,
-            low=1,
-            high=len(session.X),
-        )
         segments = session.segments
         times = None if segments is None else RowTimes.of_segments(segments)
-        rows.append(number_evidence(merged, brevity(times)))
+        rows.append(number_evidence(found, brevity(times)))
         n_speakers = len(np.unique(session.speakers))
-        right.append(int(merged.labels.max()) + 1 == n_speakers)
+        right.append(int(found.labels.max()) + 1 == n_speakers)
         groups.append(session.group)
         extractors.append(session.extractor)
     _, number = np.unique(groups, return_inverse=True)

@@ -37,6 +37,9 @@ MEETING = "x-vectors"
 
 MAX_ROWS = 900
 
+MANY = 15
+"""Speakers from which sessions of segments are a group of their own."""
+
 
 def with_drawn_sources(config: Config, catalogue: Mapping[str, Any]) -> dict[str, Any]:
     """Add sources to a catalogue that need no preparation."""
@@ -106,7 +109,7 @@ def _of_segments(
             drawn = draw(condition, catalogue[condition.source], run, config.seed)
             yield Session(
                 f"{condition.name}/{run}",
-                condition.group,
+                condition.group + (", many" if condition.speakers >= MANY else ""),
                 known[0] if known else condition.group,
                 drawn.X,
                 drawn.speakers,

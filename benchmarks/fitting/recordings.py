@@ -1,7 +1,7 @@
-"""Table of the constants between clusters and turns.
+"""Simulated recordings and AMI clips: their windows, and constants of the turns.
 
-`scripts/constants --recordings` diarizes simulated recordings of the development
-corpora and the AMI clips once, keeps the output of the networks and the clusters, and
+Recordings are diarized once. `scripts/fit-merging` uses their windows as sessions.
+`scripts/constants --recordings` keeps the output of the networks and the clusters, and
 makes the turns with every constant of ``pipeline/diarize/voices.py`` halved and
 doubled.
 """
@@ -18,7 +18,9 @@ from unittest import mock
 import numpy as np
 
 import sms_diar
+from benchmarks.compare.conversations import speaker_of
 from benchmarks.fitting.constants import changed, documented_names
+from benchmarks.fitting.merging import Session
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.pipeline.diarize import neural, voices
@@ -27,7 +29,7 @@ from sms_diar.types import Turn
 
 CORPORA = ("arabic8k", "libri-testother10-8k")
 CLIPS = "conversations"
-DURATIONS = (30.0, 60.0, 120.0)
+DURATIONS = (30.0, 60.0, 120.0, 300.0)
 SPEAKERS = range(1, 7)
 
 STEPS = {
@@ -107,6 +109,20 @@ def _clustered(group: str, folder: Path) -> Iterator[Clustered]:
         sms_diar.diarize(str(folder), model="neural")
     for call in made.call_args_list:
         yield Clustered(group, reference[call.args[0]], call.args, call.kwargs)
+
+
+def sessions_of(recordings: Sequence[Clustered]) -> Iterator[Session]:
+    """Return the windows of recordings as sessions of a further extractor."""
+    for number, one in enumerate(recordings):
+        windows, rows = one.arguments[2:4]
+        yield Session(
+            f"{one.group} recording {number}",
+            f"{one.group} recordings",
+            f"CAM++ {one.group}",
+            rows,
+            np.array([speaker_of(window, one.reference) for window in windows]),
+            windows,
+        )
 
 
 def turns_table(

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from sms_diar._random import as_generator
 from sms_diar.clustering._modes import by_first_appearance
-from sms_diar.clustering.speakers.agglomerate import mean_features
+from sms_diar.clustering.agglomerate import mean_features
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.errors import InvalidParameterError

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sms_diar._validation import check_choice, check_count, is_real
+from sms_diar.clustering.agglomerate import Linkage, link
 from sms_diar.clustering.baselines._base import SpeakerBaseline
-from sms_diar.clustering.speakers.agglomerate import Linkage, link
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms

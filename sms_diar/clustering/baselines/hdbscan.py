@@ -7,8 +7,8 @@ from sklearn.cluster import HDBSCAN
 
 from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.agglomerate import mean_features
 from sms_diar.clustering.baselines._base import SpeakerBaseline
-from sms_diar.clustering.speakers.agglomerate import mean_features
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import IntArray

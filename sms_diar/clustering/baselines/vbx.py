@@ -19,9 +19,9 @@ from sms_diar._validation import (
     check_real,
 )
 from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.agglomerate import link
 from sms_diar.clustering.baselines._base import SpeakerBaseline
 from sms_diar.clustering.baselines.vb import check_loop, soften, vb_mixture
-from sms_diar.clustering.speakers.agglomerate import link
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import plda_of

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from sms_diar.clustering.speakers.evidence import COARSENING, predictive
-from sms_diar.clustering.speakers.merging import Clusters, Merged, merge_many
+from sms_diar.clustering.speakers.merging import Clusters, Merged, merge_fragments
 from sms_diar.clustering.speakers.rows import chunks, sum_rows
 from sms_diar.clustering.speakers.space import (
     SessionSpace,
@@ -89,15 +89,14 @@ def cluster_blocks(
     for number, block in enumerate(blocks, start=1):
         found = reassign(space, rows[block], shift(space, block))
         sums = sum_clusters(space, rows[block], directions[block], found)
-        sums.n_sets = len(blocks)
-        owner = merge_many(sums, 1, len(block)).labels
+        owner = merge_fragments(sums, 1, len(block)).labels
         labels[block] = n_found + owner[found]
         n_found += int(owner.max()) + 1
         progress(0.05 + 0.65 * number / len(blocks))
 
     def merge(space: SessionSpace, start: float) -> Merged:
         sums = sum_clusters(space, rows, directions, labels)
-        merged = merge_many(sums, low, high, lambda x: progress(start + 0.05 * x))
+        merged = merge_fragments(sums, low, high, lambda x: progress(start + 0.05 * x))
         return merged._replace(labels=merged.labels[labels])
 
     merged = merge(space, 0.7)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
-from sms_diar.clustering.speakers.agglomerate import link, mean_features, merge_clusters
+from sms_diar.clustering.agglomerate import link, mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import IntArray

@@ -21,7 +21,7 @@ from sms_diar.clustering.speakers.base import TimedEstimator
 from sms_diar.clustering.speakers.blocks import BLOCK, cluster_blocks
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
-from sms_diar.clustering.speakers.merging import Merged, merge_fragments
+from sms_diar.clustering.speakers.merging import Clusters, Merged, merge_fragments
 from sms_diar.clustering.speakers.rows import (
     Representatives,
     RowTimes,
@@ -51,11 +51,11 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.19, 0.49, -0.50, 0.96, 1.29)
+CERTAINTY = (-3.19, 0.49, -0.50, 0.96, 1.29, 0.0)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, of the
-log size of the smallest cluster, and of the brevity of a recording; estimated by
-`scripts/fit-merging`."""
+log size of the smallest cluster, of the brevity of a recording, and of the ambiguity;
+estimated by `scripts/fit-merging`."""
 
 BRIEF = 90.0
 """Seconds of speech in a recording below which speakers are likely to be missed."""
@@ -231,15 +231,16 @@ class SpeakerFragmentMeanShift(TimedEstimator):
             backend = self._space.backend(max(2, MAX_COORDINATES // len(part)))
             labels = self._shift(vectors[part], backend, chosen.new_speech, rng)
             if len(parts) > 1:
-                labels = merge_fragments(
-                    places[part], kept[part], labels, 1, len(part)
-                ).labels
+                clusters = Clusters.of(places[part], kept[part], labels)
+                labels = merge_fragments(clusters, 1, len(part)).labels[labels]
             fragments[part] = n_found + labels
             n_found += int(labels.max()) + 1
             self._tell(0.1 + 0.6 * number / len(parts))
+        clusters = Clusters.of(places, kept, fragments)
         merged = merge_fragments(
-            places, kept, fragments, low, high, lambda x: self._tell(0.7 + 0.3 * x)
+            clusters, low, high, lambda x: self._tell(0.7 + 0.3 * x)
         )
+        merged = merged._replace(labels=merged.labels[fragments])
         return merged, nearness(places, merged.labels)
 
     def _fit_blocks(
@@ -340,12 +341,12 @@ def number_evidence(merged: Merged, brevity: float = 0.0) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
     Returns the log odds of the least probable merge that was made and of the most
-    probable one that was not, the log size of the smallest cluster, up to 50 rows, and
-    the `brevity`.
+    probable one that was not, the log size of the smallest cluster, up to 50 rows, the
+    `brevity`, and the ambiguity that was left.
     """
     made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
     smallest = np.log(min(np.bincount(merged.labels).min(), 50))
-    return float(made), float(not_made), float(smallest), brevity
+    return float(made), float(not_made), float(smallest), brevity, merged.ambiguity
 
 
 def count_posterior(merged: Merged, brevity: float = 0.0) -> dict[int, float]:

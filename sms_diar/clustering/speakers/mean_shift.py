@@ -32,9 +32,9 @@ from sms_diar._validation import (
     is_real,
 )
 from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.agglomerate import mean_features, merge_clusters
 from sms_diar.clustering.speakers._cell_kernels import CellSearch
 from sms_diar.clustering.speakers._kernels import Map, shift_rows, stochastic_batch
-from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.errors import InvalidParameterError

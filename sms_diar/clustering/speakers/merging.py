@@ -1,6 +1,6 @@
 """Merge fragments while two of them are more likely one speaker than not.
 
-The log odds that two clusters are one speaker are a linear function of seven
+The log odds that two clusters are one speaker are a linear function of six
 measurements without units, so that they mean the same for any extractor:
 
 * distance: log distance of the means in the space of the session, in standard
@@ -9,12 +9,17 @@ measurements without units, so that they mean the same for any extractor:
   sampling;
 * direction: cosine of the means in the space of the session, seen from its centre;
 * smaller, larger: log numbers of rows;
-* crowd: log number of clusters, because the more there are, the more pairs are similar
-  by chance;
 * width: log variance of the wider cluster relative to the others, because a cluster of
   several speakers must not attract more.
 
-`scripts/fit-merging` estimates the weights from sessions of the development corpora.
+What they cannot say is how similar different speakers of this session are. The session
+says it: a cluster should have few partners with whom it is probably one speaker. If
+most clusters have several, the voices are alike and pairs look better than they are; if
+most have none, a pair that is merely possible is conspicuous. So the log odds have to
+exceed the `ambiguity` of the session, times its weight.
+
+`scripts/fit-merging` finds the weights with which sessions of the development corpora
+are clustered best.
 """
 
 from __future__ import annotations
@@ -34,45 +39,41 @@ MEASUREMENTS = (
     "direction",
     "smaller",
     "larger",
-    "crowd",
     "width",
 )
 
 POOLED_ROWS = 10.0
 """Rows that the common variance counts as, against the variance of one cluster."""
 
-UNDECIDED = 0.4
-"""Probability below even to which merges are tried, if the next one is improbable."""
-
-CLEAR = 0.2
-"""Probability of the next merge below which merges that were tried are kept."""
+LONELY = 0.1
+"""Expected number of partners below which a cluster simply has none."""
 
 _AT_ONCE = 400  # Clusters above which all mutually best pairs are merged at once.
 _PAIRS = 4_000_000  # Pairs of clusters that are measured at a time.
 
 
 class Weights(NamedTuple):
-    """Weights of the measurements in the log odds, and the constant."""
+    """Weights of the measurements in the log odds, and of the ambiguity."""
 
     distance: float
     similarity: float
     direction: float
     smaller: float
     larger: float
-    crowd: float
     width: float
     constant: float
+    ambiguity: float
 
 
 WEIGHTS = Weights(
-    distance=-3.448,
-    similarity=8.834,
-    direction=1.543,
-    smaller=-1.333,
-    larger=0.837,
-    crowd=-0.544,
-    width=-4.709,
-    constant=1.703,
+    distance=-2.63,
+    similarity=8.8,
+    direction=0.95,
+    smaller=-0.93,
+    larger=0.8,
+    width=-4.26,
+    constant=-2.32,
+    ambiguity=0.6,
 )
 
 
@@ -88,8 +89,6 @@ class Clusters:
         Means in the space of the session, and of the rows of unit length.
     spreads, raw_spreads : ndarray of shape (g,)
         Summed squared distances from these means.
-    n_sets : int, default=1
-        Number of such sets of clusters in the session, the blocks of a long one.
     """
 
     sizes: FloatArray
@@ -97,7 +96,6 @@ class Clusters:
     raw_means: FloatArray
     spreads: FloatArray
     raw_spreads: FloatArray
-    n_sets: int = 1
 
     @classmethod
     def of(
@@ -112,23 +110,7 @@ class Clusters:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def merge(self, kept: int, gone: int) -> None:
-        """Merge two clusters; indices above `gone` decrease by one."""
-        a, b = self.sizes[kept], self.sizes[gone]
-        share = b / (a + b)
-        for means, spreads in (
-            (self.means, self.spreads),
-            (self.raw_means, self.raw_spreads),
-        ):
-            difference = means[gone] - means[kept]
-            spreads[kept] += spreads[gone] + a * share * float(difference @ difference)
-            means[kept] += share * difference
-        self.sizes[kept] = a + b
-        remaining = np.arange(len(self)) != gone
-        for name in ("sizes", "means", "raw_means", "spreads", "raw_spreads"):
-            setattr(self, name, getattr(self, name)[remaining])
-
-    def merge_pairs(self, kept: IntArray, gone: IntArray) -> IntArray:
+    def merge(self, kept: IntArray, gone: IntArray) -> IntArray:
         """Merge disjoint pairs of clusters, and return the new index of each."""
         a, b = self.sizes[kept], self.sizes[gone]
         share = b / (a + b)
@@ -179,13 +161,10 @@ class Clusters:
             "direction": np.clip(direction, -1.0, 1.2),
             "smaller": np.log(np.minimum(n[part, None], n)),
             "larger": np.log(np.maximum(n[part, None], n)),
-            "crowd": np.full_like(squared, np.log(self.n_sets * len(n))),
             "width": np.maximum(widths[part, None], widths),
         }
 
-    def log_odds(
-        self, weights: Weights = WEIGHTS, part: slice = slice(None)
-    ) -> FloatArray:
+    def log_odds(self, part: slice = slice(None)) -> FloatArray:
         """Return the log odds that two clusters, one of a part, are one speaker.
 
         Returns
@@ -194,23 +173,47 @@ class Clusters:
             Negative infinity for a cluster and itself.
         """
         measured = self.measurements(part)
-        odds = np.full_like(measured["distance"], weights.constant)
+        odds = np.full_like(measured["distance"], WEIGHTS.constant)
         for name in MEASUREMENTS:
-            odds += getattr(weights, name) * measured[name]
+            odds += getattr(WEIGHTS, name) * measured[name]
         own = np.arange(len(self))[part]
         odds[np.arange(len(own)), own] = -np.inf
         return odds
 
-    def best_partners(self) -> tuple[IntArray, FloatArray]:
-        """Return the most probable partner of each cluster, and their log odds."""
+    def best_partners(self) -> tuple[IntArray, FloatArray, float]:
+        """Return the most probable partner of each cluster, and the ambiguity.
+
+        Returns
+        -------
+        best : ndarray of shape (g,)
+            Index of the partner.
+        odds : ndarray of shape (g,)
+            Log odds that both are one speaker, as far as the pair shows.
+        ambiguity : float
+            `ambiguity` of all clusters.
+        """
         g = len(self)
-        best, highest = np.empty(g, dtype=np.int64), np.empty(g)
+        best, highest, partners = np.empty(g, dtype=np.int64), np.empty(g), np.empty(g)
         step = max(1, _PAIRS // g)
         for first in range(0, g, step):
-            odds = self.log_odds(part=slice(first, first + step))
-            best[first : first + step] = np.argmax(odds, axis=1)
-            highest[first : first + step] = odds.max(axis=1)
-        return best, highest
+            part = slice(first, first + step)
+            odds = self.log_odds(part)
+            best[part] = np.argmax(odds, axis=1)
+            highest[part] = odds.max(axis=1)
+            partners[part] = expit(odds).sum(axis=1)
+        return best, highest, ambiguity(partners)
+
+
+def ambiguity(partners: FloatArray) -> float:
+    """Return the mean log number of partners with whom a cluster is one speaker.
+
+    `partners` has the expected number of partners of each cluster, the sum of the
+    probabilities of its pairs, shape (g,).
+
+    >>> round(ambiguity(np.array([2.0, 0.5, 0.0])), 3)  # log(2), log(0.5), log(0.1)
+    -0.768
+    """
+    return float(np.log(np.maximum(partners, LONELY)).mean())
 
 
 class Merged(NamedTuple):
@@ -221,130 +224,63 @@ class Merged(NamedTuple):
     labels : ndarray of shape (n,)
         Clusters 0, 1, ...
     weakest : float
-        Probability of the least probable merge; 1 if there was none.
+        Probability of the least probable merge, as a pair; 1 if there was none.
     refused : float
         Probability of the merge that would have come next; 0 if there is none.
+    ambiguity : float
+        `ambiguity` of the clusters that are left; 0 if bounds ended the merging.
     """
 
     labels: IntArray
     weakest: float
     refused: float
+    ambiguity: float
 
 
 def merge_fragments(
-    places: FloatArray,
-    directions: FloatArray,
-    labels: IntArray,
-    low: int,
-    high: int,
-    progress: Callable[[float], None] = lambda _: None,
-) -> Merged:
-    """Merge the most probable pair of clusters while its odds are above even.
-
-    A few merges with a probability just below even are made as well if the next one is
-    improbable (`UNDECIDED`, `CLEAR`): a person with several ways of speaking leaves
-    such pairs, and then a gap.
-
-    Parameters
-    ----------
-    places : ndarray of shape (n, q)
-        Rows in the space of the session.
-    directions : ndarray of shape (n, d)
-        Rows of unit length, as the extractor gave them.
-    labels : ndarray of shape (n,)
-        Fragments 0, 1, ..., each of one speaker.
-    low, high : int
-        Bounds on the number of clusters. If there are fewer fragments than `low`, they
-        are not merged.
-    progress : callable, optional
-        Called with the share of merges made.
-    """
-    labels = labels.copy()
-    clusters = Clusters.of(places, directions, labels)
-    n_fragments, fewest = len(clusters), max(low, 1)
-    weakest = 1.0
-    while len(clusters) > fewest:
-        odds = clusters.log_odds()
-        pairs = _best_pairs(odds, len(clusters) - fewest)
-        pairs = [p for p in pairs if odds[p] > 0.0] or pairs[:1]
-        if odds[pairs[0]] <= 0.0 and len(clusters) <= high:
-            break
-        # In descending order, so that the indices of the other pairs stay valid.
-        for kept, gone in sorted(pairs, key=lambda pair: -pair[1]):
-            weakest = min(weakest, float(expit(odds[kept, gone])))
-            labels[labels == gone] = kept
-            labels[labels > gone] -= 1
-            clusters.merge(kept, gone)
-        progress(1.0 - len(clusters) / n_fragments)
-    if fewest < len(clusters) <= min(high, _AT_ONCE):
-        return _try_undecided(clusters, Merged(labels, weakest, 0.0), fewest)
-    refused = 0.0
-    if len(clusters) > fewest:
-        refused = float(expit(clusters.log_odds().max()))
-    return Merged(labels, weakest, refused)
-
-
-def _try_undecided(clusters: Clusters, found: Merged, fewest: int) -> Merged:
-    """Make undecided merges if they leave half of the clusters and end in a gap.
-
-    Returns the partition after them, or the partition that was found.
-    """
-    n_found, labels, weakest = len(clusters), found.labels.copy(), found.weakest
-    odds = clusters.log_odds()
-    found = found._replace(refused=float(expit(odds.max())))
-    while (probability := float(expit(odds.max()))) > UNDECIDED:
-        if len(clusters) <= max(fewest, 2) or 2 * len(clusters) <= n_found:
-            return found
-        [(kept, gone)] = _best_pairs(odds, 1)
-        labels[labels == gone] = kept
-        labels[labels > gone] -= 1
-        clusters.merge(kept, gone)
-        weakest = min(weakest, probability)
-        odds = clusters.log_odds()
-    return Merged(labels, weakest, probability) if probability < CLEAR else found
-
-
-def merge_many(
     clusters: Clusters,
     low: int,
     high: int,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Merged:
-    """Merge all mutually best pairs with odds above even, until there are none.
+    """Merge the most probable pair of clusters while its odds are above even chances.
 
-    For very many clusters: only the best partner of each is stored. `labels` of the
-    result are the new clusters of the given ones, which are changed. The other
-    parameters are those of `merge_fragments`.
+    Of very many clusters, all pairs are merged at once of which each is the best
+    partner of the other.
+
+    Parameters
+    ----------
+    clusters : Clusters
+        Fragments, each of one speaker; merged in place.
+    low, high : int
+        Bounds on the number of clusters. If there are fewer fragments than `low`, they
+        are not merged.
+    progress : callable, optional
+        Called with the share of merges made.
+
+    Returns
+    -------
+    merged : Merged
+        `labels` are the new clusters of the fragments.
     """
     labels = np.arange(len(clusters))
     n_given, fewest = len(clusters), max(low, 1)
     weakest = 1.0
     while len(clusters) > fewest:
-        best, odds = clusters.best_partners()
+        best, odds, ambiguous = clusters.best_partners()
         one = np.flatnonzero(best[best] == np.arange(len(best)))
         one = one[one < best[one]]
         one = one[np.argsort(-odds[one], kind="stable")]
-        n_probable = int(np.count_nonzero(odds[one] > 0.0))
+        even = WEIGHTS.ambiguity * ambiguous
+        n_probable = int(np.count_nonzero(odds[one] > even))
         n_pairs = min(max(n_probable, len(clusters) - high), len(clusters) - fewest)
         if n_pairs <= 0:
-            return Merged(labels, weakest, float(expit(odds.max())))
-        one = one[:n_pairs]
+            return Merged(labels, weakest, float(expit(odds.max())), ambiguous)
+        one = one[: n_pairs if len(clusters) > _AT_ONCE else 1]
         weakest = min(weakest, float(expit(odds[one[-1]])))
-        labels = clusters.merge_pairs(one, best[one])[labels]
+        labels = clusters.merge(one, best[one])[labels]
         progress(1.0 - len(clusters) / n_given)
-    return Merged(labels, weakest, 0.0)
-
-
-def _best_pairs(odds: FloatArray, n_spare: int) -> list[tuple[int, int]]:
-    """Return the best pair; of very many clusters, all mutually best pairs."""
-    if len(odds) <= _AT_ONCE:
-        one, other = np.unravel_index(int(np.argmax(odds)), odds.shape)
-        return [(int(min(one, other)), int(max(one, other)))]
-    best = np.argmax(odds, axis=1)
-    mutual = np.flatnonzero(best[best] == np.arange(len(best)))
-    pairs = [(int(i), int(best[i])) for i in mutual if i < best[i]]
-    pairs.sort(key=lambda pair: -odds[pair])
-    return pairs[: max(1, n_spare)]
+    return Merged(labels, weakest, 0.0, 0.0)
 
 
 def _moments(

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import expit, logit
 
-from sms_diar.clustering.speakers.agglomerate import constrained_groups
+from sms_diar.clustering.agglomerate import constrained_groups
 from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.pipeline.identify import prints
 from sms_diar.pipeline.identify.enrol import Enrolment

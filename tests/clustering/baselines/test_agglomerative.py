@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
+from sms_diar.clustering.agglomerate import link, merge_clusters
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.clustering.baselines.agglomerative import two_gaussian_threshold
-from sms_diar.clustering.speakers.agglomerate import link, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend

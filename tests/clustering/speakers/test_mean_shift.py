@@ -15,9 +15,9 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
+from sms_diar.clustering.agglomerate import mean_features, merge_clusters
 from sms_diar.clustering.speakers import _kernels, _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
-from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain

@@ -12,6 +12,7 @@ from sms_diar.clustering.speakers.merging import (
     WEIGHTS,
     Clusters,
     Weights,
+    ambiguity,
     merge_fragments,
 )
 from sms_diar.metrics import score_clustering
@@ -64,7 +65,6 @@ def test_two_clusters_measured_by_hand():
         "direction": max(-6.6 * 4.4 / np.sqrt(lengths.prod()), -1.0),
         "smaller": np.log(2.0),
         "larger": np.log(3.0),
-        "crowd": np.log(2.0),
         # The wider cluster has weight sqrt(3) against sqrt(2): it is the median.
         "width": 0.0,
     }
@@ -90,12 +90,12 @@ def test_the_width_is_that_of_the_wider_cluster_against_the_median():
 
 
 def test_all_measurements_have_a_weight():
-    assert Weights._fields == (*MEASUREMENTS, "constant")
+    assert Weights._fields == (*MEASUREMENTS, "constant", "ambiguity")
     assert tuple(Clusters.of(*random_rows()).measurements()) == MEASUREMENTS
     # Similarity speaks for one speaker, and distance against.
     assert WEIGHTS.similarity > 0.0 > WEIGHTS.distance
-    # The more clusters there are and the wider they are, the less likely.
-    assert max(WEIGHTS.crowd, WEIGHTS.width) < 0.0
+    # The wider a cluster is, the less likely, and ambiguity demands higher odds.
+    assert WEIGHTS.width < 0.0 < WEIGHTS.ambiguity
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6), st.data())
@@ -104,7 +104,10 @@ def test_merging_two_clusters_gives_the_sums_of_their_union(seed, n_clusters, da
     gone = data.draw(st.integers(1, n_clusters - 1))
     kept = data.draw(st.integers(0, gone - 1))
     clusters = Clusters.of(places, directions, labels)
-    clusters.merge(kept, gone)
+    numbers = clusters.merge(np.array([kept]), np.array([gone]))
+    np.testing.assert_array_equal(
+        numbers, merged_labels(np.arange(n_clusters), kept, gone)
+    )
     union = Clusters.of(places, directions, merged_labels(labels, kept, gone))
     assert len(clusters) == n_clusters - 1
     for name in SUMS:
@@ -163,74 +166,77 @@ def test_clusters_of_equal_or_single_rows_have_finite_log_odds(labels):
 # --- merging
 
 
+def even_odds(odds):
+    """Log odds of even chances: the weighted mean log number of partners."""
+    partners = expit(odds).sum(axis=1)
+    return WEIGHTS.ambiguity * np.mean(np.log(np.maximum(partners, merging.LONELY)))
+
+
 def slow_merge(places, directions, labels, low, high):
     """Merge one pair at a time, and compute all sums again."""
     taken = []
     while labels.max() + 1 > low:
         odds = Clusters.of(places, directions, labels).log_odds()
         kept, gone = sorted(np.unravel_index(np.argmax(odds), odds.shape))
-        if odds[kept, gone] <= 0.0 and labels.max() + 1 <= high:
+        if odds[kept, gone] <= even_odds(odds) and labels.max() + 1 <= high:
             break
         labels = merged_labels(labels, kept, gone)
         taken.append(expit(odds[kept, gone]))
-    if not low < labels.max() + 1 <= high:
-        return labels, taken
-    tried, undecided = labels, []
-    while True:
-        odds = Clusters.of(places, directions, tried).log_odds()
-        kept, gone = sorted(np.unravel_index(np.argmax(odds), odds.shape))
-        probability, n = expit(odds[kept, gone]), tried.max() + 1
-        if probability <= merging.UNDECIDED:
-            break
-        if n <= max(low, 2) or 2 * n <= labels.max() + 1:
-            return labels, taken
-        tried = merged_labels(tried, kept, gone)
-        undecided.append(probability)
-    if probability < merging.CLEAR:
-        return tried, taken + undecided
     return labels, taken
+
+
+def merged_rows(places, directions, pieces, low, high, *progress):
+    """Merge fragments, and return the result with labels of rows."""
+    clusters = Clusters.of(places, directions, pieces)
+    merged = merge_fragments(clusters, low, high, *progress)
+    assert len(clusters) == merged.labels.max() + 1
+    return merged._replace(labels=merged.labels[pieces])
 
 
 def test_pieces_of_speakers_are_merged_until_the_odds_are_even():
     places, directions, truth = separated()
-    pieces = np.arange(36) // 4
-    merged = merge_fragments(places, directions, pieces, 1, 36)
+    merged = merged_rows(places, directions, np.arange(36) // 4, 1, 36)
     np.testing.assert_array_equal(merged.labels, truth)
-    np.testing.assert_array_equal(pieces, np.arange(36) // 4)  # not modified
     assert merged.weakest > 0.5 >= merged.refused
     # The best remaining pair has the refused probability.
     odds = Clusters.of(places, directions, merged.labels).log_odds()
     assert merged.refused == pytest.approx(expit(odds.max()))
+    even = WEIGHTS.ambiguity * merged.ambiguity
+    assert even == pytest.approx(even_odds(odds))
 
 
 @pytest.mark.parametrize(
-    ("undecided", "clear", "expected"),
-    [(0.5, 0.2, 6), (0.4, 0.2, 4), (0.4, 0.001, 6), (0.0, 0.2, 6)],
+    ("n", "odds", "n_left"), [(3, -0.5, 3), (3, 0.5, 1), (10, 0.5, 10)]
 )
-def test_undecided_merges_are_made_if_they_end_in_a_gap(
-    monkeypatch, undecided, clear, expected
+def test_pairs_need_higher_odds_where_all_of_them_are_probable(
+    monkeypatch, n, odds, n_left
 ):
-    # Log odds of the next merge by the number of clusters: even at 6, and a gap at 4.
-    path = {7: 1.0, 6: -0.1, 5: 0.2, 4: -4.0, 3: 2.0, 2: 2.0}
+    # Two other clusters with log odds of 0.5 are 2 x .62 partners, whose log is .22:
+    # the pair is merged. Nine of them are 5.6, whose log is 1.72. At -0.5, two are
+    # .76 partners, whose log is -.28.
+    monkeypatch.setattr(merging, "WEIGHTS", WEIGHTS._replace(ambiguity=1.0))
+    monkeypatch.setattr(Clusters, "log_odds", lambda self, _: alike(len(self), odds))
+    merged = merged_rows(*random_rows(n_clusters=n), 1, n)
+    assert merged.labels.max() + 1 == n_left
 
-    def log_odds(clusters):
-        odds = np.full((len(clusters), len(clusters)), -9.0)
-        odds[0, 1] = odds[1, 0] = path[len(clusters)]
-        return odds
 
-    monkeypatch.setattr(Clusters, "log_odds", log_odds)
-    monkeypatch.setattr(merging, "UNDECIDED", undecided)
-    monkeypatch.setattr(merging, "CLEAR", clear)
-    merged = merge_fragments(*random_rows(n_clusters=7), 1, 7)
-    assert merged.labels.max() + 1 == expected
-    assert merged.refused == pytest.approx(expit(path[expected]))
+def alike(n, odds):
+    same = np.full((n, n), odds)
+    np.fill_diagonal(same, -np.inf)
+    return same
+
+
+def test_a_cluster_without_partners_has_a_tenth_of_one():
+    partners = np.array([2.0, 0.5, 0.1, 0.0])
+    expected = np.log([2.0, 0.5, 0.1, 0.1]).mean()
+    assert ambiguity(partners) == pytest.approx(expected)
 
 
 @given(st.integers(0, 500), st.integers(1, 9), st.integers(0, 8))
 def test_merges_are_those_of_sums_computed_anew(seed, low, more):
     places, directions, _ = separated(seed=seed)
     pieces = np.arange(36) // 4
-    merged = merge_fragments(places, directions, pieces, low, low + more)
+    merged = merged_rows(places, directions, pieces, low, low + more)
     labels, taken = slow_merge(places, directions, pieces, low, low + more)
     np.testing.assert_array_equal(merged.labels, labels)
     assert merged.weakest == pytest.approx(min(taken, default=1.0), abs=1e-6)
@@ -240,7 +246,7 @@ def test_merges_are_those_of_sums_computed_anew(seed, low, more):
 @pytest.mark.parametrize("wanted", range(1, 10))
 def test_bounds_are_met_exactly(wanted):
     places, directions, _ = separated()
-    merged = merge_fragments(places, directions, np.arange(36) // 4, wanted, wanted)
+    merged = merged_rows(places, directions, np.arange(36) // 4, wanted, wanted)
     assert merged.labels.max() + 1 == wanted
     assert (merged.weakest == 1.0) == (wanted == 9)
     assert merged.refused == 0.0
@@ -251,7 +257,7 @@ def test_bounds_are_met_exactly(wanted):
 def test_too_few_fragments_are_not_merged(low, n_fragments):
     places, directions, truth = separated()
     fragments = truth % n_fragments
-    merged = merge_fragments(places, directions, fragments, low, 36)
+    merged = merged_rows(places, directions, fragments, low, 36)
     np.testing.assert_array_equal(merged.labels, fragments)
     assert merged.weakest == 1.0
     assert (merged.refused > 0.0) == (n_fragments > low)
@@ -262,16 +268,16 @@ def test_many_clusters_are_merged_pair_by_pair_within_the_bounds(monkeypatch, wa
     monkeypatch.setattr(merging, "_AT_ONCE", 10)
     places, directions, truth = separated(each=20)
     pieces = np.arange(60) // 2
-    merged = merge_fragments(places, directions, pieces, wanted, wanted)
+    merged = merged_rows(places, directions, pieces, wanted, wanted)
     assert np.unique(merged.labels).tolist() == list(range(wanted))
-    free = merge_fragments(places, directions, pieces, 1, 60)
+    free = merged_rows(places, directions, pieces, 1, 60)
     assert score_clustering(truth, free.labels).majority.g == 1.0
 
 
 def test_more_than_400_fragments_are_merged_at_once():
     places, directions, truth = separated(n_speakers=41, each=20, q=20)
     shares = []
-    merged = merge_fragments(
+    merged = merged_rows(
         places, directions, np.arange(820) // 2, 380, 820, shares.append
     )
     assert len(shares) == 1
@@ -282,5 +288,5 @@ def test_more_than_400_fragments_are_merged_at_once():
 def test_progress_is_the_share_of_fragments_that_are_gone():
     places, directions, _ = separated()
     shares = []
-    merge_fragments(places, directions, np.arange(36) // 4, 1, 36, shares.append)
+    merged_rows(places, directions, np.arange(36) // 4, 1, 36, shares.append)
     assert shares == pytest.approx([step / 9 for step in range(1, 7)])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.clustering.speakers.agglomerate import constrained_groups
+from sms_diar.clustering.agglomerate import constrained_groups
 from sms_diar.errors import InvalidParameterError
 
 
