@@ -20,6 +20,7 @@ TINY = (
     "components=[4,8]",
     "ranks=[5,6]",
     "bands=['telephone','full']",
+    "room_copies=1",
     "training.candidates=[3,4]",
     "training.folds=2",
     "training.rounds=1",
