@@ -46,8 +46,8 @@ class Config(SpeakerTable):
         Bands of the filters, one per candidate extractor: "telephone" (200 to
         3700 Hz) or "full" (0 to 4000 Hz).
     room_copies : int
-        Copies of the training corpora in simulated rooms, on which the back end is
-        trained as well.
+        Copies of the training corpora in simulated rooms, on which the back end for
+        windows is trained as well; with 0 there is no such back end.
     training : CrossValidation
         Dimensions of the back end, chosen by cross-validation over training speakers.
     """

@@ -2,9 +2,12 @@
 
 Extractor and back end are trained on three corpora whose speakers are not among
 the test speakers, and every choice (sizes of the extractor, dimensions of the back
-end) is made by cross-validation over training speakers. The back end is also trained on
-copies of the training corpora in simulated rooms, because the corpora were recorded
-close to the microphone. The test corpus is read only after that.
+end) is made by cross-validation over training speakers. The test corpus is read only
+after that.
+
+A second back end, for the windows of a recording in diarization, is trained on copies
+of the training corpora in simulated rooms as well. It is better there, and worse on
+segments that were recorded close to the microphone.
 """
 
 from __future__ import annotations
@@ -243,30 +246,37 @@ def prepare_test(
 ) -> None:
     """Train the back end of the best extractor, then extract the test corpus.
 
-    The back end is trained on the training corpora and their copies in rooms.
-
     Writes corpus, back end and record, as `recipes._common.sessions` reads them, and
-    the model of extractor and back end in one file.
+    the model of extractor and back ends in one file. The back end for windows is
+    trained on the training corpora and their copies in rooms.
     """
     best = best_candidate(candidates)
     source = run.before["extractors"]
     model = read_ivector_model(source / best["model"])
-    training = [load_arrays(source / f"{name}-{best['suffix']}") for name in TRAINING]
-    n_segments = sum(len(arrays["vectors"]) for arrays in training)
-    training += [
-        load_arrays(run.before["rooms"] / f"{name}-{number}.npz")
+    near = [source / f"{name}-{best['suffix']}" for name in TRAINING]
+    rooms = [
+        run.before["rooms"] / f"{name}-{number}.npz"
         for name in TRAINING
         for number in range(room_copies)
     ]
-    X = np.concatenate([arrays["vectors"] for arrays in training]).astype(np.float64)
-    speakers = np.concatenate([arrays["spk"] for arrays in training])
-    chosen = best["choice"]["best"]
-    backend = train_backend(
-        X, speakers, n_components=chosen, extractor=model.extractor.fingerprint
-    )
+
+    def train(paths: Sequence[Path]) -> tuple[BackEnd, AnyArray]:
+        training = [load_arrays(path) for path in paths]
+        X = np.concatenate([arrays["vectors"] for arrays in training])
+        speakers = np.concatenate([arrays["spk"] for arrays in training])
+        backend = train_backend(
+            X.astype(np.float64),
+            speakers,
+            n_components=best["choice"]["best"],
+            extractor=model.extractor.fingerprint,
+        )
+        return backend, speakers
+
+    backend, speakers = train(near)
+    window_backend = train([*near, *rooms])[0] if rooms else None
     write_model(run.folder / BACKEND, backend_to_model(backend))
     fingerprint = write_ivector_model(
-        run.folder / MODEL, IvectorModel(model.extractor, backend)
+        run.folder / MODEL, IvectorModel(model.extractor, backend, window_backend)
     )
     data = DataDir(folders[TEST])
     vectors = extract_ivectors(
@@ -285,10 +295,10 @@ def prepare_test(
             f"all segments of a drawn speaker are taken. "
             f"Cepstra are normalised over the whole corpus, as one session. "
             f"Extractor and back end are trained on {', '.join(TRAINING)} "
-            f"({len(set(speakers.tolist()))} speakers, {n_segments} segments), and the "
-            f"back end on {room_copies} copies of them in simulated rooms as well. "
+            f"({len(set(speakers.tolist()))} speakers, {len(speakers)} segments). "
             f"Sizes, band and dimensions were chosen among the candidates by held-out "
-            f"training speakers; that the band belongs among them was noticed on {TEST}."
+            f"training speakers; that the band belongs among them was noticed on "
+            f"{TEST}."
         ),
         "model": fingerprint,
         "extractor": model.extractor.fingerprint,
@@ -297,7 +307,7 @@ def prepare_test(
         "corpus_segments": len(vectors),
         "training": list(TRAINING),
         "training_speakers": len(set(speakers.tolist())),
-        "training_segments": n_segments,
+        "training_segments": len(speakers),
         "room_copies": room_copies,
         "choice": best["choice"],
         "extractors": {
@@ -324,6 +334,9 @@ def verify(run: StageRun, *, draw: bool) -> None:
         "cosine, session whitening": session_backend(X),
         "PLDA": trained,
     }
+    windows = read_ivector_model(folder / MODEL).window_backend
+    if windows is not None:
+        systems["PLDA for windows in rooms"] = windows
     rates, curves = {}, {}
     for name, backend in systems.items():
         scores, same = all_pairs(backend.score_matrix(X), speakers)
@@ -391,12 +404,16 @@ def write_embedded(folder: Path, path: Path, sample: Path) -> None:
     have stored would no longer find their back end.
     """
     trained, kept = read_ivector_model(folder / MODEL), read_ivector_model(path)
-    if _numbers(trained) != _numbers(kept) or trained.backend is None:
+    if _numbers(trained) != _numbers(kept):
         copyfile(folder / MODEL, path)
         write_sample(folder, sample)
         return
-    backend = replace(trained.backend, extractor=kept.extractor.fingerprint)
-    write_ivector_model(path, IvectorModel(kept.extractor, backend))
+    backends = {
+        name: replace(backend, extractor=kept.extractor.fingerprint)
+        for name in ("backend", "window_backend")
+        if (backend := getattr(trained, name)) is not None
+    }
+    write_ivector_model(path, IvectorModel(kept.extractor, **backends))
 
 
 def _numbers(model: IvectorModel) -> dict[str, bytes]:
