@@ -13,7 +13,7 @@ segments that were recorded close to the microphone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from shutil import copyfile
@@ -409,7 +409,7 @@ def write_embedded(folder: Path, path: Path, sample: Path) -> None:
         write_sample(folder, sample)
         return
     backends = {
-        name: replace(backend, extractor=kept.extractor.fingerprint)
+        name: backend.with_extractor(kept.extractor.fingerprint)
         for name in ("backend", "window_backend")
         if (backend := getattr(trained, name)) is not None
     }
