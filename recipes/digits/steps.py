@@ -85,6 +85,9 @@ SNR = (10.0, 25.0)
 
 SPEAKERS_IN_ROOM = 5
 
+TELEPHONE = 0.25
+"""Share of rooms that are heard over a telephone line."""
+
 
 def corpus_folders(folder: str) -> dict[str, Path]:
     """Find the four corpora; an error names all that are missing.
@@ -187,7 +190,7 @@ def write_room_copy(
     for place, group in enumerate(groups):
         rng = stream(place)
         rt60, snr = rng.uniform(*RT60), rng.uniform(*SNR)
-        is_pink = rng.random() < 0.5
+        is_pink, is_telephone = rng.random() < 0.5, rng.random() < TELEPHONE
         noise: Noise = PinkNoise(rng, rate) if is_pink else WhiteNoise(rng)
         room: dict[str, Segment] = {}
         for speaker in group.tolist():
@@ -199,7 +202,9 @@ def write_room_copy(
                     samples = audio.read(0, audio.n_samples)
                 heard = fftconvolve(samples, response)[: len(samples)]
                 level = noise_level(float(np.sqrt(np.mean(heard**2))), snr)
-                channel = Channel(rate, noise=noise, level=level)
+                channel = Channel(
+                    rate, noise=noise, level=level, telephone=is_telephone
+                )
                 path = target.resolve() / f"{recording}.flac"
                 write_audio(path, [channel.pass_on(heard)], rate)
                 lines.append(f"{recording} {path}\n")
