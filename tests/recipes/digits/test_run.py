@@ -88,16 +88,17 @@ def test_the_sample_knows_its_extractor(outcome, tmp_path):
     model.backend.check_compatible(sample)
 
 
-def test_test_speakers_change_nothing_about_the_model(
+def test_neither_test_speakers_nor_workers_change_the_model(
     run, outcome, corpora, write_voices, tmp_path
 ):
-    # Another test corpus, the same training corpora: the same extractor and back end.
+    # Another test corpus, the same training corpora: the same extractor and back ends.
     other = tmp_path / "corpora"
     other.mkdir()
     for name in TRAINING:
         (other / name).symlink_to(corpora / name)
     write_voices(other / TEST, ["x0", "x1", "x2"], 9.6, 1.2)
-    again = run(tmp_path / "exp", f"data={other}", *TINY, "figures=false")
+    given = (f"data={other}", *TINY, "figures=false")
+    again = run(tmp_path / "exp", *given, workers=2)
     one, two = (
         read_ivector_model(run.folder / "prepare" / digits.MODEL)
         for run in (outcome, again)
@@ -108,7 +109,7 @@ def test_test_speakers_change_nothing_about_the_model(
     np.testing.assert_array_equal(one.matrix, two.matrix)
 
 
-def test_copies_in_rooms_train_the_back_end_for_windows_only(
+def test_copies_in_rooms_train_only_the_back_end_for_windows(
     run, outcome, corpora, tmp_path
 ):
     tiny = [text for text in TINY if not text.startswith("room_copies")]
@@ -124,7 +125,7 @@ def test_copies_in_rooms_train_the_back_end_for_windows_only(
     assert not np.allclose(one.window_backend.gain, one.backend.gain)
 
 
-def test_a_copy_has_every_recording_once_in_a_room(corpora, tmp_path):
+def test_a_copy_has_every_recording_in_a_room(corpora, tmp_path):
     data = DataDir(corpora / "libri251-8k")
     rooms = digits.write_room_copy(data, tmp_path, number=0, seed=1)
     # Eight speakers do not fill two rooms of five.
