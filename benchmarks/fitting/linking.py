@@ -17,6 +17,9 @@ from benchmarks.fitting.linking_pairs import Pairs, cost, fit_calibration, pairs
 from benchmarks.fitting.linking_recordings import make_recordings
 from benchmarks.fitting.voice_cuts import train_on_cuts, vectors_of
 from recipes._common.corpora import DEVELOPMENT, TRAINING, speech_of
+from recipes.digits import steps
+from sms_diar.io.embeddings.arrays import load_arrays
+from sms_diar.io.toml import read_toml
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics import equal_error_rate
 from sms_diar.pipeline.diarize.api import diarize
@@ -24,7 +27,11 @@ from sms_diar.pipeline.diarize.models import load_networks
 from sms_diar.pipeline.diarize.neural import Networks
 from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.pipeline.train.extraction import extract_ivectors
-from sms_diar.pipeline.train.models import IvectorModel, read_ivector_model
+from sms_diar.pipeline.train.models import (
+    IvectorModel,
+    read_ivector_model,
+    require_model_path,
+)
 from sms_diar.report.tables import Table
 from sms_diar.scoring import BackEnd, train_backend
 from sms_diar.scoring.same_voice import (
@@ -39,6 +46,9 @@ SEEDS = {"arabic8k": (0, 1), "libri-testother10-8k": (0, 1, 2, 3)}
 """Sets of recordings of each corpus; the smaller one is drawn more often."""
 
 MEETINGS = "conversations"
+
+DIGITS = Path(steps.__file__).parent
+"""Folder of the recipe that trains the embedded model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +160,20 @@ def model_without(
         found = extract_ivectors(speech, model.extractor, problems=[])
         X.append(found.vectors)
         speakers += [speech.data.utt2spk[segment] for segment in found.ids]
+        for number in range(int(read_toml(DIGITS / "conf.toml")["room_copies"])):
+            copy = work / f"{name}-room-{number}.npz"
+            steps.extract_room_copy(
+                corpus=name,
+                source=str(corpora / name),
+                number=number,
+                seed=1,
+                model=str(require_model_path()),
+                band="full",
+                target=str(copy),
+            )
+            arrays = load_arrays(copy)
+            X.append(arrays["vectors"])
+            speakers += arrays["spk"].tolist()
     backend = train_backend(
         np.concatenate(X),
         speakers,

@@ -45,6 +45,9 @@ class Config(SpeakerTable):
     bands : tuple of str
         Bands of the filters, one per candidate extractor: "telephone" (200 to
         3700 Hz) or "full" (0 to 4000 Hz).
+    room_copies : int
+        Copies of the training corpora in simulated rooms, on which the back end for
+        windows is trained as well; with 0 there is no such back end.
     training : CrossValidation
         Dimensions of the back end, chosen by cross-validation over training speakers.
     """
@@ -53,6 +56,7 @@ class Config(SpeakerTable):
     components: tuple[int, ...]
     ranks: tuple[int, ...]
     bands: tuple[str, ...]
+    room_copies: int
     training: CrossValidation
 
 
@@ -77,9 +81,27 @@ def stages(config: Config) -> list[Stage]:
         }
         write_json(run.folder / CANDIDATES, run.map(digits.train_candidate, tasks))
 
+    def rooms(run: StageRun) -> None:
+        before = run.before["extractors"]
+        best = digits.best_candidate(read_json(before / CANDIDATES))
+        tasks = {
+            f"{name}-{number}": {
+                "corpus": name,
+                "source": str(path),
+                "number": number,
+                "seed": config.seed,
+                "model": str(before / best["model"]),
+                "band": best["band"],
+                "target": str(run.folder / f"{name}-{number}.npz"),
+            }
+            for name, path in training.items()
+            for number in range(config.room_copies)
+        }
+        run.map(digits.extract_room_copy, tasks)
+
     def prepare(run: StageRun) -> None:
         candidates = read_json(run.before["extractors"] / CANDIDATES)
-        digits.prepare_test(run, candidates, folders)
+        digits.prepare_test(run, candidates, folders, config.room_copies)
 
     def verification(run: StageRun) -> None:
         digits.verify(run, draw=config.figures)
@@ -98,7 +120,13 @@ def stages(config: Config) -> list[Stage]:
     tested = {"test": listing_digest(folders[TEST])}
     return [
         Stage("extractors", extractors, {**rating, **sizes, "corpora": heard}),
-        Stage("prepare", prepare, tested, after=("extractors",)),
+        Stage(
+            "rooms",
+            rooms,
+            {"room_copies": config.room_copies},
+            after=("extractors",),
+        ),
+        Stage("prepare", prepare, tested, after=("extractors", "rooms")),
         Stage(
             "verification",
             verification,

@@ -37,6 +37,17 @@ def test_the_card_states_the_error_rate_of_the_back_end_found_by_fingerprint():
     assert eer < 0.10
 
 
+def test_the_model_has_a_back_end_for_windows_in_rooms():
+    model = read_ivector_model()
+    assert model.window_backend.extractor == model.extractor.fingerprint
+    assert not np.array_equal(model.window_backend.gain, model.backend.gain)
+    # Links were calibrated on cosines, which must not depend on the back end.
+    X = load_digits_ivectors().embeddings.vectors[:50]
+    np.testing.assert_array_equal(
+        model.window_backend.prepare(X), model.backend.prepare(X)
+    )
+
+
 def test_seven_real_speakers_are_told_apart_with_the_embedded_back_end():
     embeddings, speakers = load_digits_ivectors()
     names = sorted(set(speakers))[:7]

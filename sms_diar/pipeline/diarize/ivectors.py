@@ -60,8 +60,8 @@ class IvectorDiarizer:
 
     @property
     def backend(self) -> BackEnd | None:
-        """Back end of the model."""
-        return self.model.backend
+        """Back end of the model for windows of a recording."""
+        return self.model.window_backend or self.model.backend
 
     @property
     def comparison(self) -> same_voice.VoiceComparison:

@@ -40,7 +40,7 @@ _WEAK = (
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel:
-    """A diarizer, and a note for users who did not choose it.
+    """A diarizer, and a note for users on a model that is chosen for them, or weak.
 
     `quality` is None for i-vectors. `choose_model` returns it unchanged.
     """
@@ -133,17 +133,17 @@ def _named_model(name: str, vad: str | None, quality: str | None) -> ChosenModel
     _refuse_quality(quality)
     if name not in (AUTO, EMBEDDED):
         return ChosenModel(as_diarizer(read_ivector_model(name)))
-    note = ""
+    note = (
+        "model: embedded i-vectors, which are not good at rooms, distant microphones "
+        "and overlap"
+    )
     if name == AUTO:
         better = (
             f"'{_FETCH}' gets networks that do better on real recordings"
             if vad is None or not stored
             else "without a speech detector the neural networks find speech and overlap"
         )
-        note = (
-            f"model: embedded i-vectors, which are not good at rooms, distant "
-            f"microphones and overlap; {better}"
-        )
+        note = f"{note}; {better}"
     return ChosenModel(as_diarizer(read_ivector_model()), note)
 
 

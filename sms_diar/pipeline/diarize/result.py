@@ -189,7 +189,7 @@ class Diarization(TurnViews):
     model : str
         "neural", or "i-vectors" (without overlapped speech).
     advice : str
-        Note on an automatically chosen model, and on a better one.
+        Note on an automatically chosen or weak model, and on a better one.
     naming : Naming, optional
         Rules and notes for names across recordings, if these were requested.
     settings : mapping from str to object

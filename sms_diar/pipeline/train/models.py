@@ -28,31 +28,39 @@ from sms_diar.scoring import BackEnd, backend_from_model, backend_from_transform
 from sms_diar.scoring.backend_training import KIND as BACKEND
 from sms_diar.types import AnyArray, EmbeddingSet, PldaModel
 
-_PREFIX = "backend_"
+_BACKENDS = {"backend": "backend_", "window_backend": "windows_"}
+"""Back ends of a model, and the prefixes of their arrays in its file."""
 
 
 @dataclass(frozen=True, eq=False)
 class IvectorModel:
-    """Contents of a model file: the extractor, and the back end if there is one."""
+    """Contents of a model file: the extractor, and back ends if there are any.
+
+    `window_backend` scores windows of one recording in diarization. Without it,
+    `backend` does, which scores segments of any session.
+    """
 
     extractor: IvectorExtractor
     backend: BackEnd | None = None
+    window_backend: BackEnd | None = None
 
     def __post_init__(self) -> None:
-        if self.backend is None:
-            return
-        made_for = self.backend.extractor
-        if self.backend.dim != self.extractor.dim or made_for not in (
-            None,
-            self.extractor.fingerprint,
-        ):
-            raise InvalidParameterError(
-                f"must be for {self.extractor.dim} dimensions of extractor "
-                f"{self.extractor.fingerprint}, got one for {self.backend.dim} "
-                f"dimensions of {made_for}",
-                owner="IvectorModel",
-                parameter="backend",
-            )
+        for name in _BACKENDS:
+            backend: BackEnd | None = getattr(self, name)
+            if backend is None:
+                continue
+            made_for = backend.extractor
+            if backend.dim != self.extractor.dim or made_for not in (
+                None,
+                self.extractor.fingerprint,
+            ):
+                raise InvalidParameterError(
+                    f"must be for {self.extractor.dim} dimensions of extractor "
+                    f"{self.extractor.fingerprint}, got one for {backend.dim} "
+                    f"dimensions of {made_for}",
+                    owner="IvectorModel",
+                    parameter=name,
+                )
 
     @property
     def front_end(self) -> FrontEnd:
@@ -61,8 +69,15 @@ class IvectorModel:
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the model and its training as plain values for JSON."""
-        extractor, backend = self.extractor, self.backend
+        extractor = self.extractor
         mixture = extractor.model.mixture
+        backends = {
+            name: None
+            if backend is None
+            else {"kind": backend.kind, "dim": backend.score_dim, **backend.notes}
+            for name in _BACKENDS
+            for backend in [getattr(self, name)]
+        }
         return {
             "extractor": extractor.fingerprint,
             "components": mixture.n_components,
@@ -71,9 +86,7 @@ class IvectorModel:
             "rank": extractor.dim,
             "top": extractor.top,
             "storage": extractor.storage,
-            "backend": None
-            if backend is None
-            else {"kind": backend.kind, "dim": backend.score_dim, **backend.notes},
+            **backends,
             "notes": dict(extractor.notes),
             "front_end": dict(extractor.front_end),
         }
@@ -89,10 +102,12 @@ def write_ivector_model(path: str | Path, model: IvectorModel) -> str:
     file = model.extractor.to_model()
     arrays: dict[str, AnyArray] = dict(file.arrays)
     words = dict(file.words)
-    backend = model.backend
-    if backend is not None:
-        arrays |= {_PREFIX + name: array for name, array in backend.arrays().items()}
-        words["backend"] = {
+    for name, prefix in _BACKENDS.items():
+        backend: BackEnd | None = getattr(model, name)
+        if backend is None:
+            continue
+        arrays |= {prefix + key: array for key, array in backend.arrays().items()}
+        words[name] = {
             "kind": backend.kind,
             "extractor": model.extractor.fingerprint,
             "notes": dict(backend.notes),
@@ -108,16 +123,23 @@ def read_ivector_model(path: str | Path | None = None) -> IvectorModel:
         path = require_model_path()
     file = read_model(path, KIND)
     extractor = IvectorExtractor.from_model(file, path=str(path))
-    words = file.words.get("backend")
-    if words is None:
-        return IvectorModel(extractor)
+    backends = {
+        name: _backend_of(file, path, name)
+        for name in _BACKENDS
+        if file.words.get(name) is not None
+    }
+    return IvectorModel(extractor, **backends)
+
+
+def _backend_of(file: ModelFile, path: str | Path, name: str) -> BackEnd:
+    prefix = _BACKENDS[name]
     arrays = {
-        name.removeprefix(_PREFIX): array
-        for name, array in file.arrays.items()
-        if name.startswith(_PREFIX)
+        key.removeprefix(prefix): array
+        for key, array in file.arrays.items()
+        if key.startswith(prefix)
     }
     with foreign_errors(path, "its back end makes no sense"):
-        return IvectorModel(extractor, BackEnd.from_arrays(arrays, words))
+        return BackEnd.from_arrays(arrays, file.words[name])
 
 
 def embedded_model_path() -> Path | None:

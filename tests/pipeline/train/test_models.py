@@ -9,6 +9,7 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.kaldi.transform import VbxTransform, write_transform
 from sms_diar.io.model import write_model
+from sms_diar.pipeline.diarize.ivectors import IvectorDiarizer
 from sms_diar.pipeline.train import models
 from sms_diar.pipeline.train.models import choose_backend
 from sms_diar.scoring import (
@@ -51,6 +52,28 @@ def test_a_back_end_of_other_vectors_is_refused(noise_model):
     foreign = model.backend.with_extractor("0" * 16)
     with pytest.raises(InvalidParameterError, match="got one for 4 dimensions of 0000"):
         models.IvectorModel(model.extractor, foreign)
+    with pytest.raises(InvalidParameterError, match="window_backend") as caught:
+        models.IvectorModel(model.extractor, model.backend, foreign)
+    assert caught.value.parameter == "window_backend"
+
+
+def test_a_model_may_have_a_back_end_for_windows_which_diarization_uses(
+    noise_model, tmp_path
+):
+    model = models.read_ivector_model(noise_model)
+    assert model.window_backend is None
+    assert IvectorDiarizer(model).backend is model.backend
+    other = replace(model.backend, gain=2.0 * model.backend.gain)
+    path = tmp_path / "both.npz"
+    models.write_ivector_model(path, replace(model, window_backend=other))
+    both = models.read_ivector_model(path)
+    np.testing.assert_array_equal(both.backend.gain, model.backend.gain)
+    np.testing.assert_array_equal(both.window_backend.gain, other.gain)
+    assert IvectorDiarizer(both).backend is both.window_backend
+    assert both.extractor.fingerprint == model.extractor.fingerprint
+    np.testing.assert_array_equal(models.read_backend(path).gain, model.backend.gain)
+    described = both.to_dict()
+    assert described["window_backend"] == described["backend"]
 
 
 @pytest.fixture
