@@ -19,8 +19,8 @@ import numpy as np
 
 import sms_diar
 from benchmarks.compare.conversations import speaker_of
-from benchmarks.fitting.constants import changed, documented_names
-from benchmarks.fitting.merging import Session
+from benchmarks.fitting.constants import documented_names
+from benchmarks.fitting.merging import Session, changed
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.pipeline.diarize import neural, voices
