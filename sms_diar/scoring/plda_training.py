@@ -377,7 +377,7 @@ class Plda(ClassNamePrefixFeaturesOutMixin, LabelledTransformer):  # type: ignor
     ----------
     model_ : PldaModel
         Trained model.
-    log_likelihoods_ : ndarray of shape (n_iter_ + 1,)
+    log_likelihoods_ : ndarray of shape (n_iterations + 1,)
         Log-likelihoods at the start and after each iteration.
     n_iter_ : int
         Number of iterations.
