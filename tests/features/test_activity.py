@@ -15,9 +15,9 @@ from sms_diar.features.local_activity import (
 from sms_diar.features.mono import ArraySamples
 from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
+    add_activity,
     assign_local,
     ensure_all_voices,
-    global_activity,
     most_active,
     voices_in_frames,
 )
@@ -177,7 +177,8 @@ def test_two_local_speakers_of_a_window_are_never_one_voice():
 
 def test_overlap_is_given_to_the_voices_of_both_local_speakers():
     local = windows_of(["1133220"], [0], 7)
-    activity = global_activity(local, np.array([[1, 0]]), 3)
+    activity = np.zeros((7, 3))
+    add_activity(activity, local, np.array([[1, 0]]))
     want = np.array([[0, 0, 1, 1, 1, 1, 0], [1, 1, 1, 1, 0, 0, 0], [0] * 7]).T
     np.testing.assert_array_equal(activity, want)
     counts = count_speakers(local.expected_speakers(), 0.5)
@@ -186,7 +187,9 @@ def test_overlap_is_given_to_the_voices_of_both_local_speakers():
 
 def test_local_speakers_without_a_voice_add_nothing():
     local = windows_of(["1111"], [0], 4)
-    assert not global_activity(local, np.array([[NOBODY, 0]]), 1).any()
+    nothing = np.zeros((4, 1))
+    add_activity(nothing, local, np.array([[NOBODY, 0]]))
+    assert not nothing.any()
 
 
 def test_somebody_without_a_voice_is_found_once():

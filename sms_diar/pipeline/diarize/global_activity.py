@@ -71,18 +71,16 @@ def assign_local(local: LocalActivity, fits: AnyArray) -> IntArray:
     return voices
 
 
-def global_activity(local: LocalActivity, voices: IntArray, n_voices: int) -> AnyArray:
-    """Return the mean activity of each voice in each frame over windows, 0 to 1.
+def add_activity(total: AnyArray, local: LocalActivity, voices: IntArray) -> None:
+    """Add the mean activity of each voice in each frame over windows, 0 to 1.
 
-    `voices` is the voice of each local speaker, shape (n_windows, n_local). The result
-    has shape (n_frames, n_voices).
+    `total` of shape (n_frames, n_voices) is changed in place, because it is large.
+    `voices` is the voice of each local speaker, shape (n_windows, n_local).
     """
-    total = np.zeros((local.frames.count, n_voices), dtype=np.float32)
+    seen = local.seen()[:, None]
     for row, (place, speaking, _) in zip(voices, local.windows(), strict=True):
         known = np.flatnonzero(row != NOBODY)
-        total[place, row[known]] += speaking[:, known]
-    total /= local.seen()[:, None].astype(np.float32)
-    return total
+        total[place, row[known]] += speaking[:, known] / seen[place]
 
 
 def most_active(activity: AnyArray, counts: IntArray) -> BoolArray:

@@ -10,9 +10,9 @@ import numpy as np
 from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
 from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
+    add_activity,
     assign_local,
     ensure_all_voices,
-    global_activity,
     most_active,
     voices_in_frames,
 )
@@ -86,13 +86,10 @@ def turns_of_voices(
         del fits  # large with many voices
         fits = voices_in_frames(local.frames, windows, voices.scores())
         local_voices = assign_local(local, fits)
-    n_voices = len(voices.centres)
-    activity = global_activity(local, local_voices, n_voices)
-    # shape: (n_frames, n_voices)
-    if n_voices > 1:
-        fits *= voice_weight
-        activity += fits
+    activity = np.multiply(fits, voice_weight, out=fits)  # in place: it is large
+    add_activity(activity, local, local_voices)
     speaks = most_active(activity, heard.counts)
+    # shape: (n_frames, n_voices)
     if np.count_nonzero(speaks.any(axis=0)) < fewest:
         speaks = ensure_all_voices(speaks, local.frames, windows, voices.scores())
     return turns_of_frames(recording, local.frames, speaks)
