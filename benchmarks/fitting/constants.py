@@ -90,6 +90,7 @@ HEURISTICS: Mapping[str, Change] = {
     ),
     "noise from neighbours": (space, "SELECTION_BIAS", np.inf),
     "gate of neighbours": (fragments, "GATE", None),
+    "merges just below even": (merging, "UNDECIDED", 0.5),
 }
 """Heuristics, and the changes that turn them off."""
 

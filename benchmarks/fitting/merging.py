@@ -43,14 +43,14 @@ from sms_diar.scoring.backend import BackEnd
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
 START = Weights(
-    distance=-2.6,
-    similarity=8.8,
-    direction=0.9,
-    smaller=-0.9,
-    larger=0.8,
-    width=-4.3,
-    constant=-2.3,
-    ambiguity=0.6,
+    distance=-2.85,
+    similarity=9.0,
+    direction=0.88,
+    smaller=-1.33,
+    larger=1.12,
+    width=-4.1,
+    constant=-1.25,
+    ambiguity=0.88,
 )
 """Weights that the search begins with, from a regression over pairs of fragments."""
 

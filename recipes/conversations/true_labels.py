@@ -21,7 +21,7 @@ from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.diarize.diarizer import Diarizer, DiarizeSettings
 from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
-    global_activity,
+    add_activity,
     most_active,
     voices_in_frames,
 )
@@ -97,9 +97,9 @@ def _labelled_by_networks(
     heard = diarizer.listen(audio, settings, context)
     spoken = true_activity(heard.local.frames, truth)
     names = true_names(heard.local, spoken)
-    activity = global_activity(heard.local, names, spoken.shape[1])
     fits = _fits(heard, spoken, diarizer.layout(settings))
-    activity += settings.voice_weight * fits
+    activity = settings.voice_weight * fits
+    add_activity(activity, heard.local, names)
     speaks = most_active(activity, heard.counts)
     return turns_of_frames(recording, heard.local.frames, speaks)
 

@@ -51,16 +51,16 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.19, 0.49, -0.50, 0.96, 1.29, 0.0)
+CERTAINTY = (-3.22, 0.46, -0.58, 1.15, 1.12)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, of the
-log size of the smallest cluster, of the brevity of a recording, and of the ambiguity;
-estimated by `scripts/fit-merging`."""
+log size of the smallest cluster, and of the brevity of a recording; estimated by
+`scripts/fit-merging`."""
 
 BRIEF = 90.0
 """Seconds of speech in a recording below which speakers are likely to be missed."""
 
-TRUST = (1.25, 0.95, 0.29)
+TRUST = (0.77, 0.85, 0.69)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
 odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
@@ -341,12 +341,12 @@ def number_evidence(merged: Merged, brevity: float = 0.0) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
     Returns the log odds of the least probable merge that was made and of the most
-    probable one that was not, the log size of the smallest cluster, up to 50 rows, the
-    `brevity`, and the ambiguity that was left.
+    probable one that was not, the log size of the smallest cluster, up to 50 rows, and
+    the `brevity`.
     """
     made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
     smallest = np.log(min(np.bincount(merged.labels).min(), 50))
-    return float(made), float(not_made), float(smallest), brevity, merged.ambiguity
+    return float(made), float(not_made), float(smallest), brevity
 
 
 def count_posterior(merged: Merged, brevity: float = 0.0) -> dict[int, float]:

@@ -14,9 +14,8 @@ measurements without units, so that they mean the same for any extractor:
 
 What they cannot say is how similar different speakers of this session are. The session
 says it: a cluster should have few partners with whom it is probably one speaker. If
-most clusters have several, the voices are alike and pairs look better than they are; if
-most have none, a pair that is merely possible is conspicuous. So the log odds have to
-exceed the `ambiguity` of the session, times its weight.
+most clusters have several, the voices are alike and pairs look better than they are. So
+the log odds have to exceed the `ambiguity` of the session, times its weight.
 
 `scripts/fit-merging` finds the weights with which sessions of the development corpora
 are clustered best.
@@ -45,8 +44,9 @@ MEASUREMENTS = (
 POOLED_ROWS = 10.0
 """Rows that the common variance counts as, against the variance of one cluster."""
 
-LONELY = 0.1
-"""Expected number of partners below which a cluster simply has none."""
+UNDECIDED = 0.4
+"""Probability down to which merges are tried. They are kept if the next has less than
+half of it."""
 
 _AT_ONCE = 400  # Clusters above which all mutually best pairs are merged at once.
 _PAIRS = 4_000_000  # Pairs of clusters that are measured at a time.
@@ -66,14 +66,14 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights(
-    distance=-2.63,
-    similarity=8.8,
-    direction=0.95,
-    smaller=-0.93,
-    larger=0.8,
-    width=-4.26,
-    constant=-2.32,
-    ambiguity=0.6,
+    distance=-2.19,
+    similarity=7.99,
+    direction=0.68,
+    smaller=-1.58,
+    larger=1.1,
+    width=-3.6,
+    constant=-1.01,
+    ambiguity=1.11,
 )
 
 
@@ -180,17 +180,15 @@ class Clusters:
         odds[np.arange(len(own)), own] = -np.inf
         return odds
 
-    def best_partners(self) -> tuple[IntArray, FloatArray, float]:
-        """Return the most probable partner of each cluster, and the ambiguity.
+    def best_partners(self) -> tuple[IntArray, FloatArray]:
+        """Return the most probable partner of each cluster, and the log odds of both.
 
         Returns
         -------
         best : ndarray of shape (g,)
             Index of the partner.
         odds : ndarray of shape (g,)
-            Log odds that both are one speaker, as far as the pair shows.
-        ambiguity : float
-            `ambiguity` of all clusters.
+            Log odds that both are one speaker, less the weighted ambiguity.
         """
         g = len(self)
         best, highest, partners = np.empty(g, dtype=np.int64), np.empty(g), np.empty(g)
@@ -201,19 +199,19 @@ class Clusters:
             best[part] = np.argmax(odds, axis=1)
             highest[part] = odds.max(axis=1)
             partners[part] = expit(odds).sum(axis=1)
-        return best, highest, ambiguity(partners)
+        return best, highest - WEIGHTS.ambiguity * ambiguity(partners)
 
 
 def ambiguity(partners: FloatArray) -> float:
-    """Return the mean log number of partners with whom a cluster is one speaker.
+    """Return the mean log of one and the partners with whom a cluster is one speaker.
 
     `partners` has the expected number of partners of each cluster, the sum of the
     probabilities of its pairs, shape (g,).
 
-    >>> round(ambiguity(np.array([2.0, 0.5, 0.0])), 3)  # log(2), log(0.5), log(0.1)
-    -0.768
+    >>> round(ambiguity(np.array([2.0, 1.0, 0.0])), 3)  # log(3), log(2), log(1)
+    0.597
     """
-    return float(np.log(np.maximum(partners, LONELY)).mean())
+    return float(np.log1p(partners).mean())
 
 
 class Merged(NamedTuple):
@@ -224,17 +222,14 @@ class Merged(NamedTuple):
     labels : ndarray of shape (n,)
         Clusters 0, 1, ...
     weakest : float
-        Probability of the least probable merge, as a pair; 1 if there was none.
+        Probability of the least probable merge; 1 if there was none.
     refused : float
         Probability of the merge that would have come next; 0 if there is none.
-    ambiguity : float
-        `ambiguity` of the clusters that are left; 0 if bounds ended the merging.
     """
 
     labels: IntArray
     weakest: float
     refused: float
-    ambiguity: float
 
 
 def merge_fragments(
@@ -243,10 +238,11 @@ def merge_fragments(
     high: int,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Merged:
-    """Merge the most probable pair of clusters while its odds are above even chances.
+    """Merge the most probable pair of clusters while it has more than even odds.
 
-    Of very many clusters, all pairs are merged at once of which each is the best
-    partner of the other.
+    Further merges are tried while they are not improbable (`UNDECIDED`). They are kept
+    if then a gap follows and half of the clusters remain: a person with several ways of
+    speaking leaves such pairs, but in a crowd they do not end.
 
     Parameters
     ----------
@@ -263,24 +259,43 @@ def merge_fragments(
     merged : Merged
         `labels` are the new clusters of the fragments.
     """
-    labels = np.arange(len(clusters))
-    n_given, fewest = len(clusters), max(low, 1)
-    weakest = 1.0
+    fewest = max(low, 1)
+    start = Merged(np.arange(len(clusters)), 1.0, 0.0)
+    found = _merge(clusters, start, fewest, high, 0.5, progress)
+    n_found = len(clusters)
+    tried = _merge(clusters, found, fewest, high, UNDECIDED)
+    gap = 0.0 < tried.refused < UNDECIDED / 2.0
+    return tried if gap and len(clusters) >= n_found // 2 else found
+
+
+def _merge(
+    clusters: Clusters,
+    start: Merged,
+    fewest: int,
+    high: int,
+    least: float,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Merged:
+    """Continue merging while a merge has more than the least probability.
+
+    Of very many clusters, all pairs are merged at once of which each is the best
+    partner of the other.
+    """
+    labels, weakest, n_given = start.labels, start.weakest, len(clusters)
     while len(clusters) > fewest:
-        best, odds, ambiguous = clusters.best_partners()
+        best, odds = clusters.best_partners()
         one = np.flatnonzero(best[best] == np.arange(len(best)))
         one = one[one < best[one]]
         one = one[np.argsort(-odds[one], kind="stable")]
-        even = WEIGHTS.ambiguity * ambiguous
-        n_probable = int(np.count_nonzero(odds[one] > even))
+        n_probable = int(np.count_nonzero(expit(odds[one]) > least))
         n_pairs = min(max(n_probable, len(clusters) - high), len(clusters) - fewest)
         if n_pairs <= 0:
-            return Merged(labels, weakest, float(expit(odds.max())), ambiguous)
+            return Merged(labels, weakest, float(expit(odds.max())))
         one = one[: n_pairs if len(clusters) > _AT_ONCE else 1]
         weakest = min(weakest, float(expit(odds[one[-1]])))
         labels = clusters.merge(one, best[one])[labels]
         progress(1.0 - len(clusters) / n_given)
-    return Merged(labels, weakest, 0.0, 0.0)
+    return Merged(labels, weakest, 0.0)
 
 
 def _moments(

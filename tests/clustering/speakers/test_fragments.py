@@ -79,7 +79,7 @@ def test_a_crowd_does_not_collapse(n_speakers, each, d):
 
 def test_fragments_of_a_crowd_are_pure(monkeypatch):
     def keep(clusters, low, high, progress):
-        return Merged(np.arange(len(clusters)), 1.0, 0.0, 0.0)
+        return Merged(np.arange(len(clusters)), 1.0, 0.0)
 
     monkeypatch.setattr(fragments, "merge_fragments", keep)
     X, truth = gaussians(200, 12, 64, noise=1.0)
@@ -357,20 +357,20 @@ def test_other_numbers_are_as_probable_as_the_merges_around_the_answer():
     # Two clusters; a merge made with .8, the next refused with .1: one speaker has odds
     # 1/9, three have odds .2/.8 = 1/4, so they share the doubt as 4 to 9.
     two = np.array([0, 1])
-    posterior = count_posterior(Merged(two, 0.8, 0.1, -1.0))
+    posterior = count_posterior(Merged(two, 0.8, 0.1))
     assert sum(posterior.values()) == pytest.approx(1.0)
     assert posterior[1] / posterior[3] == pytest.approx(4.0 / 9.0)
-    assert list(count_posterior(Merged(two, 1.0, 0.1, -1.0))) == [1, 2]
-    assert count_posterior(Merged(np.array([0, 0]), 1.0, 0.0, 0.0)) == {1: 1.0}
-    assert count_posterior(Merged(two, 1.0, 0.0, 0.0)) == {2: 1.0}
+    assert list(count_posterior(Merged(two, 1.0, 0.1))) == [1, 2]
+    assert count_posterior(Merged(np.array([0, 0]), 1.0, 0.0)) == {1: 1.0}
+    assert count_posterior(Merged(two, 1.0, 0.0)) == {2: 1.0}
 
 
 def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
     labels = np.array([0, 0, 0, 1, 1])
-    merged = Merged(labels, 0.8, 0.1, -1.0)
+    merged = Merged(labels, 0.8, 0.1)
     # Log odds of the merges with .8 and .1, and the smaller of two sizes.
     assert number_evidence(merged) == pytest.approx(
-        (np.log(4.0), -np.log(9.0), np.log(2.0), 0.0, -1.0)
+        (np.log(4.0), -np.log(9.0), np.log(2.0), 0.0)
     )
     constant, *slopes = CERTAINTY
     expected = expit(constant + np.dot(slopes, number_evidence(merged)))
@@ -383,7 +383,7 @@ def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
 
 
 def test_the_number_is_less_certain_in_brief_recordings():
-    merged = Merged(np.array([0, 0, 0, 1, 1]), 0.8, 0.1, -1.0)
+    merged = Merged(np.array([0, 0, 0, 1, 1]), 0.8, 0.1)
     # Windows of 2 s every second cover 45 s, half of what is not brief.
     starts = np.arange(44.0)
     times = RowTimes(starts, starts + 2.0)

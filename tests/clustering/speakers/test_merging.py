@@ -9,6 +9,7 @@ from scipy.special import expit
 from sms_diar.clustering.speakers import merging
 from sms_diar.clustering.speakers.merging import (
     MEASUREMENTS,
+    UNDECIDED,
     WEIGHTS,
     Clusters,
     Weights,
@@ -167,21 +168,36 @@ def test_clusters_of_equal_or_single_rows_have_finite_log_odds(labels):
 
 
 def even_odds(odds):
-    """Log odds of even chances: the weighted mean log number of partners."""
-    partners = expit(odds).sum(axis=1)
-    return WEIGHTS.ambiguity * np.mean(np.log(np.maximum(partners, merging.LONELY)))
+    """Log odds of even chances: the weighted mean log of one and the partners."""
+    return WEIGHTS.ambiguity * np.mean(np.log(1.0 + expit(odds).sum(axis=1)))
 
 
 def slow_merge(places, directions, labels, low, high):
     """Merge one pair at a time, and compute all sums again."""
-    taken = []
-    while labels.max() + 1 > low:
+
+    def best_merge(labels):
         odds = Clusters.of(places, directions, labels).log_odds()
         kept, gone = sorted(np.unravel_index(np.argmax(odds), odds.shape))
-        if odds[kept, gone] <= even_odds(odds) and labels.max() + 1 <= high:
+        probability = expit(odds[kept, gone] - even_odds(odds))
+        return merged_labels(labels, kept, gone), probability
+
+    taken = []
+    while labels.max() + 1 > low:
+        union, probability = best_merge(labels)
+        if probability <= 0.5 and labels.max() + 1 <= high:
             break
-        labels = merged_labels(labels, kept, gone)
-        taken.append(expit(odds[kept, gone]))
+        labels = union
+        taken.append(probability)
+    tried, undecided = labels, []
+    while tried.max() + 1 > low:
+        union, probability = best_merge(tried)
+        if probability <= UNDECIDED:
+            gap = probability < UNDECIDED / 2
+            if gap and tried.max() + 1 >= (labels.max() + 1) // 2:
+                return tried, taken + undecided
+            break
+        tried = union
+        undecided.append(probability)
     return labels, taken
 
 
@@ -189,7 +205,6 @@ def merged_rows(places, directions, pieces, low, high, *progress):
     """Merge fragments, and return the result with labels of rows."""
     clusters = Clusters.of(places, directions, pieces)
     merged = merge_fragments(clusters, low, high, *progress)
-    assert len(clusters) == merged.labels.max() + 1
     return merged._replace(labels=merged.labels[pieces])
 
 
@@ -200,21 +215,43 @@ def test_pieces_of_speakers_are_merged_until_the_odds_are_even():
     assert merged.weakest > 0.5 >= merged.refused
     # The best remaining pair has the refused probability.
     odds = Clusters.of(places, directions, merged.labels).log_odds()
-    assert merged.refused == pytest.approx(expit(odds.max()))
-    even = WEIGHTS.ambiguity * merged.ambiguity
-    assert even == pytest.approx(even_odds(odds))
+    assert merged.refused == pytest.approx(expit(odds.max() - even_odds(odds)))
 
 
 @pytest.mark.parametrize(
-    ("n", "odds", "n_left"), [(3, -0.5, 3), (3, 0.5, 1), (10, 0.5, 10)]
+    ("undecided", "expected"), [(0.5, 6), (0.4, 4), (0.03, 6), (0.0, 6)]
+)
+def test_undecided_merges_are_made_if_they_end_in_a_gap(
+    monkeypatch, undecided, expected
+):
+    # Log odds of the next merge by the number of clusters: even at 6, and a gap at 4,
+    # where the probability is .018, half of .036.
+    path = {7: 1.0, 6: -0.1, 5: 0.2, 4: -4.0, 3: 2.0, 2: 2.0}
+
+    def log_odds(clusters, part):
+        odds = np.full((len(clusters), len(clusters)), -9.0)
+        odds[0, 1] = odds[1, 0] = path[len(clusters)]
+        return odds
+
+    monkeypatch.setattr(merging, "WEIGHTS", WEIGHTS._replace(ambiguity=0.0))
+    monkeypatch.setattr(Clusters, "log_odds", log_odds)
+    monkeypatch.setattr(merging, "UNDECIDED", undecided)
+    merged = merged_rows(*random_rows(n_clusters=7), 1, 7)
+    assert merged.labels.max() + 1 == expected
+    assert merged.refused == pytest.approx(expit(path[expected]))
+
+
+@pytest.mark.parametrize(
+    ("n", "odds", "n_left"), [(2, -0.1, 2), (2, 0.5, 1), (5, 0.5, 5), (5, 2.0, 1)]
 )
 def test_pairs_need_higher_odds_where_all_of_them_are_probable(
     monkeypatch, n, odds, n_left
 ):
-    # Two other clusters with log odds of 0.5 are 2 x .62 partners, whose log is .22:
-    # the pair is merged. Nine of them are 5.6, whose log is 1.72. At -0.5, two are
-    # .76 partners, whose log is -.28.
+    # Another cluster with log odds of 0.5 is .62 partners, and log(1.62) = .48: the
+    # pair is merged. Four of them are 2.5, and log(3.5) = 1.25. Four with log odds of 2
+    # are 3.5, and log(4.5) = 1.51.
     monkeypatch.setattr(merging, "WEIGHTS", WEIGHTS._replace(ambiguity=1.0))
+    monkeypatch.setattr(merging, "UNDECIDED", 0.5)
     monkeypatch.setattr(Clusters, "log_odds", lambda self, _: alike(len(self), odds))
     merged = merged_rows(*random_rows(n_clusters=n), 1, n)
     assert merged.labels.max() + 1 == n_left
@@ -226,10 +263,25 @@ def alike(n, odds):
     return same
 
 
-def test_a_cluster_without_partners_has_a_tenth_of_one():
-    partners = np.array([2.0, 0.5, 0.1, 0.0])
-    expected = np.log([2.0, 0.5, 0.1, 0.1]).mean()
-    assert ambiguity(partners) == pytest.approx(expected)
+def test_clusters_without_partners_are_not_ambiguous():
+    assert ambiguity(np.zeros(3)) == 0.0
+    assert ambiguity(np.array([2.0, 0.5])) == pytest.approx(np.log(3.0 * 1.5) / 2.0)
+
+
+def test_undecided_merges_of_a_crowd_are_not_kept(monkeypatch):
+    # The gap comes after more than half of the eight clusters are gone.
+    path = {9: 1.0} | dict.fromkeys(range(4, 9), -0.1) | {3: -4.0}
+
+    def log_odds(clusters, part):
+        odds = np.full((len(clusters), len(clusters)), -9.0)
+        odds[0, 1] = odds[1, 0] = path[len(clusters)]
+        return odds
+
+    monkeypatch.setattr(merging, "WEIGHTS", WEIGHTS._replace(ambiguity=0.0))
+    monkeypatch.setattr(Clusters, "log_odds", log_odds)
+    merged = merged_rows(*random_rows(n_clusters=9), 1, 9)
+    assert merged.labels.max() + 1 == 8
+    assert merged.refused == pytest.approx(expit(path[8]))
 
 
 @given(st.integers(0, 500), st.integers(1, 9), st.integers(0, 8))
