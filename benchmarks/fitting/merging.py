@@ -43,16 +43,16 @@ from sms_diar.scoring.backend import BackEnd
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
 START = Weights(
-    distance=-2.85,
-    similarity=9.0,
-    direction=0.88,
-    smaller=-1.33,
-    larger=1.12,
-    width=-4.1,
-    constant=-1.25,
-    ambiguity=0.88,
+    distance=-2.17,
+    similarity=7.88,
+    direction=0.68,
+    smaller=-1.52,
+    larger=1.1,
+    width=-3.4,
+    constant=-0.89,
+    ambiguity=2.25,
 )
-"""Weights that the search begins with, from a regression over pairs of fragments."""
+"""Weights that the search begins with: the result of an earlier one."""
 
 STEPS = Weights(
     distance=0.6,
@@ -62,7 +62,7 @@ STEPS = Weights(
     larger=0.25,
     width=0.6,
     constant=0.5,
-    ambiguity=0.15,
+    ambiguity=0.3,
 )
 """Standard deviations of the first steps of the search."""
 
@@ -78,7 +78,7 @@ RIGHT, NEAR = 0.15, 0.1
 COLLAPSED = 0.75
 """K below which a session counts double."""
 
-MAX_OF_GROUP, MAX_FRAGMENTS = 10, 250
+MAX_OF_GROUP, MAX_FRAGMENTS = 10, 300
 """Sessions of a group, and fragments of a session, in the search."""
 
 _WEAK_PENALTY = 1000.0  # Inverse strength of the regularisation.

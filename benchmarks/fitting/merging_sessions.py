@@ -35,7 +35,7 @@ GROUPS = ("untrained", "changing", "isotropic", "windows", "lengths")
 MEETING = "x-vectors"
 """Name of the extractor of the meeting."""
 
-MAX_ROWS = 900
+MAX_ROWS = 1400
 
 MANY = 15
 """Speakers from which sessions of segments are a group of their own."""

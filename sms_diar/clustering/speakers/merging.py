@@ -66,14 +66,14 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights(
-    distance=-2.19,
-    similarity=7.99,
+    distance=-2.17,
+    similarity=7.88,
     direction=0.68,
-    smaller=-1.58,
+    smaller=-1.52,
     larger=1.1,
-    width=-3.6,
-    constant=-1.01,
-    ambiguity=1.11,
+    width=-3.4,
+    constant=-0.89,
+    ambiguity=2.25,
 )
 
 
@@ -203,15 +203,16 @@ class Clusters:
 
 
 def ambiguity(partners: FloatArray) -> float:
-    """Return the mean log of one and the partners with whom a cluster is one speaker.
+    """Return about the share of clusters that have a partner to be one speaker with.
 
     `partners` has the expected number of partners of each cluster, the sum of the
-    probabilities of its pairs, shape (g,).
+    probabilities of its pairs, shape (g,). The result is the mean of x / (1 + x). It is
+    at most 1, because many fragments of one speaker are partners as well.
 
-    >>> round(ambiguity(np.array([2.0, 1.0, 0.0])), 3)  # log(3), log(2), log(1)
-    0.597
+    >>> round(ambiguity(np.array([2.0, 1.0, 0.0])), 3)  # 2/3, 1/2, 0
+    0.389
     """
-    return float(np.log1p(partners).mean())
+    return float(np.mean(partners / (1.0 + partners)))
 
 
 class Merged(NamedTuple):

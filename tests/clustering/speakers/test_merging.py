@@ -168,8 +168,9 @@ def test_clusters_of_equal_or_single_rows_have_finite_log_odds(labels):
 
 
 def even_odds(odds):
-    """Log odds of even chances: the weighted mean log of one and the partners."""
-    return WEIGHTS.ambiguity * np.mean(np.log(1.0 + expit(odds).sum(axis=1)))
+    """Log odds of even chances: the weighted mean of x partners / (1 + x)."""
+    partners = expit(odds).sum(axis=1)
+    return WEIGHTS.ambiguity * np.mean(1.0 - 1.0 / (1.0 + partners))
 
 
 def slow_merge(places, directions, labels, low, high):
@@ -242,15 +243,14 @@ def test_undecided_merges_are_made_if_they_end_in_a_gap(
 
 
 @pytest.mark.parametrize(
-    ("n", "odds", "n_left"), [(2, -0.1, 2), (2, 0.5, 1), (5, 0.5, 5), (5, 2.0, 1)]
+    ("n", "odds", "n_left"), [(2, 0.5, 2), (2, 1.0, 1), (5, 1.0, 5), (5, 2.0, 1)]
 )
 def test_pairs_need_higher_odds_where_all_of_them_are_probable(
     monkeypatch, n, odds, n_left
 ):
-    # Another cluster with log odds of 0.5 is .62 partners, and log(1.62) = .48: the
-    # pair is merged. Four of them are 2.5, and log(3.5) = 1.25. Four with log odds of 2
-    # are 3.5, and log(4.5) = 1.51.
-    monkeypatch.setattr(merging, "WEIGHTS", WEIGHTS._replace(ambiguity=1.0))
+    # Of two clusters with log odds of 0.5, each has .62 partners, and 2 x .62 / 1.62 =
+    # .77. With log odds of 1, it has .73: .84. Of five, each has 2.9: 1.49.
+    monkeypatch.setattr(merging, "WEIGHTS", WEIGHTS._replace(ambiguity=2.0))
     monkeypatch.setattr(merging, "UNDECIDED", 0.5)
     monkeypatch.setattr(Clusters, "log_odds", lambda self, _: alike(len(self), odds))
     merged = merged_rows(*random_rows(n_clusters=n), 1, n)
@@ -263,9 +263,10 @@ def alike(n, odds):
     return same
 
 
-def test_clusters_without_partners_are_not_ambiguous():
+def test_ambiguity_grows_with_the_partners_up_to_one():
     assert ambiguity(np.zeros(3)) == 0.0
-    assert ambiguity(np.array([2.0, 0.5])) == pytest.approx(np.log(3.0 * 1.5) / 2.0)
+    assert ambiguity(np.array([3.0, 1.0])) == pytest.approx((0.75 + 0.5) / 2.0)
+    assert 0.99 < ambiguity(np.full(3, 1e3)) < 1.0
 
 
 def test_undecided_merges_of_a_crowd_are_not_kept(monkeypatch):
