@@ -51,7 +51,7 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.22, 0.46, -0.58, 1.15, 1.12)
+CERTAINTY = (-3.06, 0.42, -0.64, 1.06, 1.19)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, of the
 log size of the smallest cluster, and of the brevity of a recording; estimated by
@@ -60,7 +60,7 @@ log size of the smallest cluster, and of the brevity of a recording; estimated b
 BRIEF = 90.0
 """Seconds of speech in a recording below which speakers are likely to be missed."""
 
-TRUST = (0.77, 0.85, 0.69)
+TRUST = (0.98, 0.70, 0.70)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
 odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
