@@ -180,7 +180,7 @@ def draw_lengths(folder: Path, rows: Mapping[str, Any]) -> None:
     figures.save_figure(figure, folder, "lengths")
 
 
-def draw_reliability(folder: Path, told: Mapping[str, Any]) -> None:
+def draw_reliability(folder: Path, name: str, told: Mapping[str, Any]) -> None:
     """Reliability diagram of labels and of the number of speakers."""
     figure, axes = figures.new_figure(1, 2, width=10, height=6.2)
     titles = {
@@ -198,7 +198,7 @@ def draw_reliability(folder: Path, told: Mapping[str, Any]) -> None:
             for method, one in methods.items()
             if what in one
         ]
-        for place, (name, found) in enumerate(curves):
+        for place, (line, found) in enumerate(curves):
             curve = found["curve"]
             style = style_of(place)
             panel.plot(
@@ -216,7 +216,7 @@ def draw_reliability(folder: Path, told: Mapping[str, Any]) -> None:
                 marker=style.marker,
                 linewidths=0,
                 alpha=0.85,
-                label=f"{name}: error {found['error']:.3f}",
+                label=f"{line}: error {found['error']:.3f}",
             )
         panel.set_title(title, fontsize=10)
         panel.set(xlabel="confidence that was said", ylabel=right)
@@ -228,7 +228,7 @@ def draw_reliability(folder: Path, told: Mapping[str, Any]) -> None:
         "the larger a mark, the more was said with this confidence; error: expected "
         "calibration error (ECE), the mean distance to the dashed line",
     )
-    figures.save_figure(figure, folder, "reliability")
+    figures.save_figure(figure, folder, name)
 
 
 def _methods(found: Iterable[Mapping[str, Any]]) -> list[str]:

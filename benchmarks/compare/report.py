@@ -169,8 +169,12 @@ def tables(
     if results["drift"]:
         title = "Doubled or repeated: speakers before > after / number stays in %"
         yield title, drift_table(results["drift"])
-    if results["reliability"]:
-        yield "Reliability", reliability_table(results["reliability"])
+    for title, name in (
+        ("Reliability", "reliability"),
+        ("Reliability, test", "test_reliability"),
+    ):
+        if results.get(name):
+            yield title, reliability_table(results[name])
     yield "Sources: equal error rate of all pairs", source_table(results["sources"])
 
 
@@ -215,8 +219,9 @@ def write_report(folder: Path, results: Mapping[str, Any], *, draw: bool) -> Non
             pictures.draw_found(folder, name, results[part]["conditions"])
     if results["lengths"]["conditions"]:
         pictures.draw_lengths(folder, results["lengths"]["conditions"])
-    if results["reliability"]:
-        pictures.draw_reliability(folder, results["reliability"])
+    for name in ("reliability", "test_reliability"):
+        if results.get(name):
+            pictures.draw_reliability(folder, name.replace("_", "-"), results[name])
 
 
 def share(value: float) -> str:
