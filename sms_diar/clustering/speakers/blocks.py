@@ -43,6 +43,7 @@ _UPDATES = 6  # Rounds of k-means.
 def cluster_blocks(
     rows: AnyArray,
     directions: AnyArray,
+    weights: FloatArray,
     space: SessionSpace | None,
     shift: Callable[[SessionSpace, IntArray], IntArray],
     low: int,
@@ -58,6 +59,8 @@ def cluster_blocks(
         Rows in the space that `space` projects.
     directions : ndarray of shape (n, d)
         Rows of unit length, as the extractor gave them.
+    weights : ndarray of shape (n,)
+        How much each row counts in the measurements of clusters.
     space : SessionSpace or None
         Space of a trained model; None learns one from the rows.
     shift : callable
@@ -77,6 +80,11 @@ def cluster_blocks(
         Space that was learnt from the speakers.
     """
     n = len(rows)
+
+    def sums(space: SessionSpace, part: IntArray | slice, own: IntArray) -> Clusters:
+        some = rows[part], directions[part], own, weights[part]
+        return Clusters.of(*some, space.project)
+
     if space is None:
         first = similar_blocks(lambda part: rows[part], n, rng)[0]
         learnt = learn_space(rows[first].astype(np.float64), None)
@@ -88,15 +96,14 @@ def cluster_blocks(
     n_found = 0
     for number, block in enumerate(blocks, start=1):
         found = reassign(space, rows[block], shift(space, block))
-        sums = sum_clusters(space, rows[block], directions[block], found)
-        owner = merge_fragments(sums, 1, len(block)).labels
+        owner = merge_fragments(sums(space, block, found), 1, len(block)).labels
         labels[block] = n_found + owner[found]
         n_found += int(owner.max()) + 1
         progress(0.05 + 0.65 * number / len(blocks))
 
     def merge(space: SessionSpace, start: float) -> Merged:
-        sums = sum_clusters(space, rows, directions, labels)
-        merged = merge_fragments(sums, low, high, lambda x: progress(start + 0.05 * x))
+        found = sums(space, slice(None), labels)
+        merged = merge_fragments(found, low, high, lambda x: progress(start + 0.05 * x))
         return merged._replace(labels=merged.labels[labels])
 
     merged = merge(space, 0.7)
@@ -147,23 +154,6 @@ def similar_blocks(
         if len(cell):
             blocks += np.array_split(cell, max(1, round(len(cell) / BLOCK)))
     return blocks
-
-
-def sum_clusters(
-    space: SessionSpace, rows: AnyArray, directions: AnyArray, labels: IntArray
-) -> Clusters:
-    """Sum over clusters 0, 1, ... of rows."""
-    sizes = np.bincount(labels).astype(np.float64)
-    means = space.project(sum_rows(labels, rows) / sizes[:, None])
-    raw_means = sum_rows(labels, directions) / sizes[:, None]
-    squared, raw_squared = np.empty(len(rows)), np.empty(len(rows))
-    for part in chunks(len(rows)):
-        own = labels[part]
-        squared[part] = np.sum((space.project(rows[part]) - means[own]) ** 2, axis=1)
-        raw_squared[part] = np.sum((directions[part] - raw_means[own]) ** 2, axis=1)
-    spreads = np.bincount(labels, squared).astype(np.float64)
-    raw_spreads = np.bincount(labels, raw_squared).astype(np.float64)
-    return Clusters(sizes, means, raw_means, spreads, raw_spreads)
 
 
 def reassign(

@@ -231,12 +231,14 @@ class SpeakerFragmentMeanShift(TimedEstimator):
             backend = self._space.backend(max(2, MAX_COORDINATES // len(part)))
             labels = self._shift(vectors[part], backend, chosen.new_speech, rng)
             if len(parts) > 1:
-                clusters = Clusters.of(places[part], kept[part], labels)
+                clusters = Clusters.of(
+                    places[part], kept[part], labels, chosen.weights[part]
+                )
                 labels = merge_fragments(clusters, 1, len(part)).labels[labels]
             fragments[part] = n_found + labels
             n_found += int(labels.max()) + 1
             self._tell(0.1 + 0.6 * number / len(parts))
-        clusters = Clusters.of(places, kept, fragments)
+        clusters = Clusters.of(places, kept, fragments, chosen.weights)
         merged = merge_fragments(
             clusters, low, high, lambda x: self._tell(0.7 + 0.3 * x)
         )
@@ -271,7 +273,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
             return self._shift(part, backend, chosen.new_speech, rng)
 
         merged, self._space = cluster_blocks(
-            rows, directions, space, shift, low, high, rng, self._tell
+            rows, directions, chosen.weights, space, shift, low, high, rng, self._tell
         )
         sizes = np.bincount(merged.labels).astype(np.float64)
         means = self._space.project(sum_rows(merged.labels, rows) / sizes[:, None])

@@ -30,7 +30,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.clustering.speakers.rows import chunks, sum_rows
+from sms_diar.types import AnyArray, FloatArray, IntArray
 
 MEASUREMENTS = (
     "distance",
@@ -84,11 +85,11 @@ class Clusters:
     Parameters
     ----------
     sizes : ndarray of shape (g,)
-        Number of rows in each cluster.
+        Sum of the weights of the rows in each cluster.
     means, raw_means : ndarray of shape (g, q) and (g, d)
-        Means in the space of the session, and of the rows of unit length.
+        Weighted means in the space of the session, and of the rows of unit length.
     spreads, raw_spreads : ndarray of shape (g,)
-        Summed squared distances from these means.
+        Weighted sums of the squared distances from these means.
     """
 
     sizes: FloatArray
@@ -99,12 +100,23 @@ class Clusters:
 
     @classmethod
     def of(
-        cls, places: FloatArray, directions: FloatArray, labels: IntArray
+        cls,
+        rows: AnyArray,
+        directions: AnyArray,
+        labels: IntArray,
+        weights: FloatArray | None = None,
+        project: Callable[[AnyArray], FloatArray] = np.asarray,
     ) -> Clusters:
-        """Sum over clusters 0, 1, ... of rows."""
-        sizes = np.bincount(labels).astype(np.float64)
-        means, spreads = _moments(places, labels, sizes)
-        raw_means, raw_spreads = _moments(directions, labels, sizes)
+        """Sum over clusters 0, 1, ... of rows.
+
+        `weights`, shape (n,), are 1 by default. `project` maps rows into the space of
+        the session, some of them at a time; it is linear.
+        """
+        if weights is None:
+            weights = np.ones(len(labels))
+        sizes = np.bincount(labels, weights).astype(np.float64)
+        means, spreads = _moments(rows, labels, weights, project)
+        raw_means, raw_spreads = _moments(directions, labels, weights, np.asarray)
         return cls(sizes, means, raw_means, spreads, raw_spreads)
 
     def __len__(self) -> int:
@@ -300,14 +312,19 @@ def _merge(
 
 
 def _moments(
-    rows: FloatArray, labels: IntArray, sizes: FloatArray
+    rows: AnyArray,
+    labels: IntArray,
+    weights: FloatArray,
+    project: Callable[[AnyArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return means, and summed squared distances from them."""
-    means = np.zeros((len(sizes), rows.shape[1]))
-    np.add.at(means, labels, rows)
-    means /= sizes[:, None]
-    squared = np.sum((rows - means[labels]) ** 2, axis=1)
-    return means, np.bincount(labels, squared).astype(np.float64)
+    """Return means of clusters, and weighted sums of squared distances from them."""
+    sizes = np.bincount(labels, weights)[:, None]
+    means = project(sum_rows(labels, rows, weights) / sizes)
+    squared = np.empty(len(rows))
+    for part in chunks(len(rows)):
+        differences = project(rows[part]) - means[labels[part]]
+        squared[part] = np.sum(differences**2, axis=1)
+    return means, np.bincount(labels, weights * squared).astype(np.float64)
 
 
 def _shrunk(spreads: FloatArray, sizes: FloatArray, common: float) -> FloatArray:

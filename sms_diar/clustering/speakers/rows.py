@@ -68,6 +68,11 @@ class RowTimes:
         """Return the times of some rows."""
         return replace(self, start=self.start[rows], end=self.end[rows])
 
+    def weights(self) -> FloatArray:
+        """Return durations as shares of the median."""
+        durations = self.end - self.start
+        return np.asarray(durations / np.median(durations))
+
     def covered(self) -> float:
         """Return the seconds that rows cover; overlap counts once."""
         order = np.argsort(self.start, kind="stable")
@@ -161,11 +166,15 @@ class Representatives(NamedTuple):
         For each row, the index in `rows` of its representative.
     new_speech : float
         Mean share of a representative that no other one contains.
+    weights : ndarray of shape (m,)
+        Durations of the representatives as shares of the median, because long segments
+        say more about a voice; 1 without times.
     """
 
     rows: IntArray
     of: IntArray
     new_speech: float
+    weights: FloatArray
 
 
 def find_representatives(
@@ -184,7 +193,8 @@ def find_representatives(
     """
     n = len(directions)
     new_speech = max(row_weight, MIN_NEW_SPEECH)
-    chosen = Representatives(np.arange(n), np.arange(n), new_speech)
+    weights = np.ones(n) if times is None else times.weights()
+    chosen = Representatives(np.arange(n), np.arange(n), new_speech, weights)
     if times is not None and row_weight < 0.9 * MIN_NEW_SPEECH:
         chosen = _compose(chosen, *_thin(times))
     kept = directions if len(chosen.rows) == n else directions[chosen.rows]
@@ -207,21 +217,28 @@ def chunks(n: int) -> Iterator[slice]:
     return (slice(first, min(first + _CHUNK, n)) for first in range(0, n, _CHUNK))
 
 
-def sum_rows(labels: IntArray, rows: AnyArray) -> FloatArray:
-    """Sum the rows of clusters 0, 1, ... in double precision, shape (g, d)."""
+def sum_rows(
+    labels: IntArray, rows: AnyArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """Sum the rows of clusters 0, 1, ... in double precision, shape (g, d).
+
+    `weights` of shape (n,) multiply the rows.
+    """
     n_clusters = int(labels.max()) + 1
     sums = np.zeros((n_clusters, rows.shape[1]))
     for part in chunks(len(rows)):
         m = part.stop - part.start
         shape = (n_clusters, m)
-        members = csr_array((np.ones(m), (labels[part], np.arange(m))), shape)
+        values = np.ones(m) if weights is None else weights[part]
+        members = csr_array((values, (labels[part], np.arange(m))), shape)
         sums += members @ rows[part]
     return sums
 
 
 def _compose(first: Representatives, rows: IntArray, of: IntArray) -> Representatives:
     """Select representatives of representatives."""
-    return first._replace(rows=first.rows[rows], of=of[first.of])
+    weights = first.weights[rows]
+    return first._replace(rows=first.rows[rows], of=of[first.of], weights=weights)
 
 
 def _thin(times: RowTimes) -> tuple[IntArray, IntArray]:

@@ -11,7 +11,6 @@ from sms_diar.clustering.speakers import blocks
 from sms_diar.clustering.speakers.blocks import (
     reassign,
     similar_blocks,
-    sum_clusters,
 )
 from sms_diar.clustering.speakers.fragments import SpeakerFragmentMeanShift
 from sms_diar.clustering.speakers.merging import (
@@ -115,7 +114,7 @@ def test_sums_of_rows_in_a_space_are_those_of_clusters():
     space = space_of_speakers(X, truth)
     directions = X / np.linalg.norm(X, axis=1, keepdims=True)
     expected = Clusters.of(space.project(X), directions, truth)
-    found = sum_clusters(space, X, directions, truth)
+    found = Clusters.of(X, directions, truth, project=space.project)
     for name in ("sizes", "means", "raw_means", "spreads", "raw_spreads"):
         np.testing.assert_allclose(
             getattr(found, name), getattr(expected, name), atol=1e-9
@@ -160,7 +159,7 @@ def test_many_clusters_are_merged_as_few(monkeypatch):
     space = space_of_speakers(X, truth)
     directions = X / np.linalg.norm(X, axis=1, keepdims=True)
     fragments = 3 * truth + np.arange(len(truth)) % 3
-    sums = sum_clusters(space, X, directions, fragments)
+    sums = Clusters.of(X, directions, fragments, project=space.project)
     best, odds = sums.best_partners()
     every = sums.log_odds()
     assert np.array_equal(best, np.argmax(every, axis=1))

@@ -267,6 +267,36 @@ def test_segments_in_any_order_give_the_same_speakers():
     assert agreement(plain.labels_[order], mixed.labels_) > 0.97
 
 
+def in_recordings_of_their_own(durations):
+    return [Segment(f"r{i}", 0.0, float(d)) for i, d in enumerate(durations)]
+
+
+def test_only_relative_durations_matter():
+    X, _ = gaussians(5, 12, noise=1.2)
+    durations = np.random.default_rng(0).uniform(0.5, 8.0, len(X))
+    expected = fitted(X, in_recordings_of_their_own(durations)).labels_
+    found = fitted(X, in_recordings_of_their_own(4.0 * durations)).labels_
+    np.testing.assert_array_equal(found, expected)
+    equal = fitted(X, in_recordings_of_their_own(np.full(len(X), 3.0))).labels_
+    np.testing.assert_array_equal(equal, fitted(X).labels_)
+
+
+def test_long_segments_say_more_about_a_voice():
+    better = []
+    for seed in range(12):
+        X, truth = gaussians(8, 12, d=40, seed=seed, noise=0.0)
+        rng = np.random.default_rng(seed)
+        durations = rng.choice([0.5, 2.0, 8.0], len(X))
+        X = X + rng.standard_normal(X.shape) * 2.0 / np.sqrt(durations)[:, None]
+        known = fitted(X, in_recordings_of_their_own(durations)).labels_
+        k, k_without = (
+            score_clustering(truth, labels).purity.k
+            for labels in (known, fitted(X).labels_)
+        )
+        better.append(k - k_without)
+    assert np.mean(better) > 0.03
+
+
 def test_segments_of_several_recordings_are_one_session():
     X, truth, segments = windows_of_turns()
     half = len(X) // 2

@@ -117,6 +117,19 @@ def test_merging_two_clusters_gives_the_sums_of_their_union(seed, n_clusters, da
         )
 
 
+@given(st.integers(0, 10_000), st.data())
+def test_a_row_with_a_weight_of_three_counts_as_three_rows(seed, data):
+    rows = random_rows(seed)
+    size = len(rows[2])
+    repeats = data.draw(st.lists(st.integers(1, 5), min_size=size, max_size=size))
+    weighted = Clusters.of(*rows, np.array(repeats, dtype=float))
+    repeated = Clusters.of(*(np.repeat(part, repeats, axis=0) for part in rows))
+    for name in SUMS:
+        np.testing.assert_allclose(
+            getattr(weighted, name), getattr(repeated, name), atol=1e-9, err_msg=name
+        )
+
+
 @given(st.integers(0, 10_000), st.permutations(range(4)))
 def test_log_odds_are_symmetric_and_follow_the_numbers_of_the_clusters(seed, order):
     places, directions, labels = random_rows(seed)
