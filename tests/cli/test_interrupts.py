@@ -83,6 +83,14 @@ def test_advice_stands_behind_the_interruption():
     assert result.stderr == "sms-diar: interrupted; do it again\n"
 
 
+def test_an_interruption_begins_on_a_clean_line_of_a_terminal():
+    bar = "sys.stderr.isatty = lambda: True; sys.stderr.write('50 % left')"
+    work = f"\n    import sys; {bar}\n    with interrupts.interruptible('go'): {KILL}"
+    result = run(work)
+    # "\r", which is "\n" in text mode, then the rest of the line is erased.
+    assert result.stderr == "50 % left\n\x1b[K\x1b[?25hsms-diar: interrupted; go\n"
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_that_is_ignored_stays_ignored(name):
     work = f"{KILL.replace('SIGINT', name)}; print('done')"

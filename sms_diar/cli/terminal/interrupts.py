@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import gc
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -22,6 +23,10 @@ SIGNALLED = 128
 """Conventional exit code after a signal is this plus the number of the signal."""
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+_CLEAN_LINE = "\r\x1b[K\x1b[?25h"
+"""Control characters that erase the line of a terminal and show its cursor. A progress
+bar that is interrupted while it is drawn cannot do so itself."""
 
 _arrived: signal.Signals | None = None
 _told = False
@@ -58,6 +63,8 @@ def interruptible(advice: str = "") -> Iterator[None]:
         _told = True
         cause = _arrived or signal.SIGINT
         word = f"sms-diar: {_WORDS[cause]}"
+        if sys.stderr.isatty():
+            sys.stderr.write(_CLEAN_LINE)
         echo(f"{word}{'; ' if advice else ''}{advice}", err=True)
         # Garbage collection of all loaded modules would take up to a second.
         atexit.register(gc.freeze)
