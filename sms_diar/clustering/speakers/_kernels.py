@@ -128,50 +128,33 @@ def pass_gate(
 
     Both are prefixes of the ranking, so the longer of them is what remains.
     """
-    if least >= size:
-        return size
-    passed = 0
+    keep = 0
     for b in range(size):
         if scores[best[b]] >= limit:
-            passed += 1
-    if passed >= least:
-        at = 0
-        for b in range(size):
-            if scores[best[b]] >= limit:
-                best[at] = best[b]
-                at += 1
-        return passed
+            keep += 1
+    keep = max(keep, least)
+    if keep >= size:
+        return size
     ranked = np.empty(size)
-    chosen = np.empty(least, dtype=np.int64)
+    chosen = np.empty(keep, dtype=np.int64)
     for b in range(size):
         ranked[b] = scores[best[b]]
-    select(ranked, least, chosen, heap)
-    for b in range(least):
+    select(ranked, keep, chosen, heap)
+    for b in range(keep):
         best[b] = best[chosen[b]]
-    return least
+    return keep
 
 
 @part
-def mean_of(
-    states: FloatArray,
-    best: IntArray,
-    size: int,
-    scores: FloatArray,
-    threshold: float,
-    target: FloatArray,
-) -> None:
-    """Plain mean of the chosen states that reach the threshold, in index order."""
-    count = 0
+def mean_of(states: FloatArray, best: IntArray, size: int, target: FloatArray) -> None:
+    """Plain mean of the chosen states, in index order."""
     for d in range(target.shape[0]):
         target[d] = 0.0
     for b in range(size):
-        j = best[b]
-        if scores[j] >= threshold:
-            count += 1
-            for d in range(target.shape[0]):
-                target[d] += states[j, d]
+        for d in range(target.shape[0]):
+            target[d] += states[best[b], d]
     for d in range(target.shape[0]):
-        target[d] /= count
+        target[d] /= size
 
 
 class Map(NamedTuple):
@@ -354,7 +337,6 @@ def stochastic_batch(
     constant: float,
     draws: IntArray,
     ks: IntArray,
-    thresholds: FloatArray,
     gate: float,
     least: int,
     chain: Map,
@@ -408,8 +390,7 @@ def stochastic_batch(
         common = bias[i] + constant
         limit = gate * (own + common) - common
         size = pass_gate(room.scores, room.best, size, limit, least, room.heap)
-        limit = thresholds[step] - common
-        mean_of(trails, room.best, size, room.scores, limit, target)
+        mean_of(trails, room.best, size, target)
         length = distance(target[:dim], trails[i, :dim])
         for d in range(target.shape[0]):
             trails[i, d] = target[d]
@@ -432,18 +413,11 @@ def stochastic_batch(
 
 @kernel
 def shift_rows(
-    scores: FloatArray,
-    own: IntArray,
-    states: FloatArray,
-    k: int,
-    gates: FloatArray,
-    least: int,
-    moved: FloatArray,
+    scores: FloatArray, own: IntArray, states: FloatArray, k: int, moved: FloatArray
 ) -> None:
     """Write the mean of the k best of each row of scores into `moved`.
 
-    ``own[row]`` is the point that is always among them, or -1. Scores below
-    ``gates[row]`` count only if among the `least` best.
+    ``own[row]`` is the point that is always among them, or -1.
     """
     best = np.empty(k, dtype=np.int64)
     heap = np.empty(k)
@@ -451,5 +425,4 @@ def shift_rows(
         if own[row] >= 0:
             scores[row, own[row]] = np.inf
         size = select(scores[row], k, best, heap)
-        size = pass_gate(scores[row], best, size, gates[row], least, heap)
-        mean_of(states, best, size, scores[row], -np.inf, moved[row])
+        mean_of(states, best, size, moved[row])

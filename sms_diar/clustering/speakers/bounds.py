@@ -56,8 +56,7 @@ def reach_bounds(
         return merge_clusters(terms, labels, n_clusters=high)
     while int(labels.max()) + 1 < low:
         members = np.flatnonzero(labels == _loosest(terms, labels))
-        part = PairwiseTerms(terms.U[members], terms.bias[members], terms.constant)
-        halves = link(part.matrix()).labels_of(2)
+        halves = link(terms.select(members).matrix()).labels_of(2)
         labels = labels.copy()
         labels[members[halves == 1]] = labels.max() + 1
     return by_first_appearance(labels)

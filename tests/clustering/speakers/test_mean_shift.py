@@ -87,7 +87,6 @@ def test_stochastic_run_equals_the_reference(name):
         backend,
         draws,
         np.full(len(draws), 9),
-        np.full(len(draws), -np.inf),
         1e-3,
         n,
     )
@@ -100,21 +99,18 @@ def test_stochastic_run_equals_the_reference(name):
 def test_random_neighbourhoods_equal_the_reference():
     X, _ = session(spread=0.8)
     backend = plda_backend()
-    model = SpeakerStochasticMeanShift(
-        backend=backend, k=(5, 12), score_range=(-20.0, 5.0), max_steps=300
-    )
+    model = SpeakerStochasticMeanShift(backend=backend, k=(5, 12), max_steps=300)
     rng = np.random.default_rng(8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.set_params(random_state=rng).fit(X)
     rng = np.random.default_rng(8)
-    k_rng, score_rng = rng.spawn(2)
+    k_rng = rng.spawn(1)[0]
     states, _ = _reference.stochastic(
         backend.prepare(X),
         backend,
         rng.integers(len(X), size=300),
         k_rng.integers(5, 13, size=300),
-        score_rng.uniform(-20.0, 5.0, size=300),
         1e-3,
         len(X),
     )
@@ -292,15 +288,6 @@ def test_speakers_with_fewer_segments_than_k_are_swallowed():
 # --- merging, prediction, limits, messages
 
 
-def test_merging_by_score_joins_what_scores_above_the_threshold():
-    X, truth = session()
-    backend = plda_backend()
-    model = SpeakerStochasticMeanShift(backend=backend, merge="score", random_state=0)
-    np.testing.assert_array_equal(model.fit_predict(X), truth)
-    everything = clone(model).set_params(merge_threshold=-1e9).fit(X)
-    assert everything.n_clusters_ == 1
-
-
 @pytest.mark.parametrize(
     ("model", "remedy"),
     [
@@ -335,16 +322,9 @@ def test_a_share_of_points_at_rest_may_be_enough():
     [
         ({"k": 0}, "k must be a whole number >= 1, got 0"),
         ({"tol": -1}, "tol must be a finite number > 0, got -1"),
-        ({"gate": np.inf}, "gate must be a finite number or None, got inf"),
-        ({"gate_least": 0}, "gate_least must be a whole number >= 1, got 0"),
-        ({"merge": "ward"}, "merge must be one of 'distance', 'score', got 'ward'"),
         (
             {"merge_threshold": 0},
             "merge_threshold must be a finite number > 0, got 0",
-        ),
-        (
-            {"merge": "score", "merge_threshold": np.nan},
-            "merge_threshold must be a finite number, got nan",
         ),
     ],
     ids=lambda value: str(value)[:30],
@@ -360,10 +340,8 @@ def test_wrong_parameters_are_named(model, params, message):
     [
         ({"k": (3, 2)}, "k must be a pair with low <= high, got (3, 2)"),
         ({"k": (1, 2, 3)}, "k must be a whole number or a pair, got (1, 2, 3)"),
-        (
-            {"score_range": (1.0, 0.0)},
-            "score_range must be a pair of numbers with low <= high, got (1.0, 0.0)",
-        ),
+        ({"gate": np.inf}, "gate must be a finite number, got inf"),
+        ({"gate_least": 0}, "gate_least must be a whole number >= 1, got 0"),
         ({"rest_share": 0.0}, "rest_share must be a number in (0, 1], got 0.0"),
         ({"max_steps": 0}, "max_steps must be a whole number >= 1, got 0"),
     ],
