@@ -14,18 +14,10 @@ from sms_diar.types import FloatArray, IntArray
 
 
 @kernel
-def _quadratic(sums: FloatArray, size: float, psi: FloatArray, weight: float) -> float:
-    total = 0.0
-    for d in range(psi.shape[0]):
-        s = weight * sums[d]
-        total += psi[d] * s * s / (1.0 + weight * size * psi[d])
-    return 0.5 * total
-
-
-@kernel
-def _joint_quadratic(
+def _quadratic(
     one: FloatArray, other: FloatArray, size: float, psi: FloatArray, weight: float
 ) -> float:
+    """Return the part of the evidence of a cluster that depends on its two sums."""
     total = 0.0
     for d in range(psi.shape[0]):
         s = weight * (one[d] + other[d])
@@ -53,7 +45,7 @@ def _merge_gain(
     weight: float,
 ) -> float:
     size = sizes[i] + sizes[j]
-    joint = _joint_quadratic(sums[i], sums[j], size, psi, weight)
+    joint = _quadratic(sums[i], sums[j], size, psi, weight)
     gain: float = joint - log_dets[size] - values[i] - values[j]
     return gain
 
@@ -94,12 +86,15 @@ def merge_groups(
     `sizes` and `sums` are changed in place. Returns the final cluster of each cluster.
     """
     n_groups = sizes.shape[0]
+    nothing = np.zeros(psi.shape[0])
     parent = np.arange(n_groups)
     values = np.empty(n_groups)
     partner = np.empty(n_groups, dtype=np.int64)
     gains = np.empty(n_groups)
     for i in range(n_groups):
-        values[i] = _quadratic(sums[i], sizes[i], psi, weight) - log_dets[sizes[i]]
+        values[i] = (
+            _quadratic(sums[i], nothing, sizes[i], psi, weight) - log_dets[sizes[i]]
+        )
     for i in range(n_groups):
         partner[i], gains[i] = _best_partner(
             i, sizes, sums, values, psi, log_dets, weight
@@ -113,12 +108,12 @@ def merge_groups(
         sizes[i] += sizes[j]
         sizes[j] = 0
         sums[i] += sums[j]
-        values[i] = _quadratic(sums[i], sizes[i], psi, weight) - log_dets[sizes[i]]
+        values[i] = (
+            _quadratic(sums[i], nothing, sizes[i], psi, weight) - log_dets[sizes[i]]
+        )
         gains[j] = -np.inf
         left -= 1
-        for g in range(n_groups):
-            if parent[g] == j:
-                parent[g] = i
+        parent[parent == j] = i
         for g in range(j):
             if sizes[g] == 0:
                 continue
@@ -154,11 +149,12 @@ def move_segments(
     n_groups = sizes.shape[0]
     # For each cluster: its evidence without the current segment, and the weights of
     # squared sums with one more segment.
+    nothing = np.zeros(d)
     values = np.empty(n_groups)
     factors = np.empty((n_groups, d))
     left = 0
     for g in range(n_groups):
-        values[g] = _quadratic(sums[g], sizes[g], psi, weight)
+        values[g] = _quadratic(sums[g], nothing, sizes[g], psi, weight)
         left += sizes[g] > 0
         _weigh_squares(sizes[g] + 1, psi, weight, factors[g])
     for sweep in range(n_sweeps):
@@ -171,7 +167,7 @@ def move_segments(
             for c in range(d):
                 sums[own, c] -= U[i, c]
             _weigh_squares(sizes[own] + 1, psi, weight, factors[own])
-            values[own] = _quadratic(sums[own], sizes[own], psi, weight)
+            values[own] = _quadratic(sums[own], nothing, sizes[own], psi, weight)
             best, most = own, -np.inf
             for g in range(n_groups):
                 if sizes[g] == 0 and g != own:
@@ -192,7 +188,7 @@ def move_segments(
             for c in range(d):
                 sums[best, c] += U[i, c]
             _weigh_squares(sizes[best] + 1, psi, weight, factors[best])
-            values[best] = _quadratic(sums[best], sizes[best], psi, weight)
+            values[best] = _quadratic(sums[best], nothing, sizes[best], psi, weight)
         if changes == 0:
             return sweep + 1
     return n_sweeps

@@ -20,14 +20,13 @@ from sms_diar._validation import check_positive
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speakers.base import TimedEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found, Start
+from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.rows import RowTimes, estimate_row_weight
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.evidence import group_sums
-from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.scoring.session_model import SessionPrior
 from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel, RandomState
 
@@ -100,8 +99,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         because the model is only approximately true.
     log_joint_ : float
         Log probability of the result, up to a constant of the session.
-    k_ : int
-        Number of neighbours of the run that led to the result; 0 for none.
     n_steps_ : int
         Number of moves of single segments in all runs.
     converged_ : bool
@@ -177,15 +174,12 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         self.confidence_ = calibrated_labels(probabilities)
         self.labels_ = by_first_appearance(refined)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        posterior = search.count_posterior(best, self.n_clusters_)
-        if posterior:
-            posterior = calibrated_count(posterior, self.n_clusters_, low, high)
-        self.count_posterior_ = posterior
+        claimed = search.count_posterior(best, self.n_clusters_)
+        self.count_posterior_ = calibrated_count(claimed, self.n_clusters_, low, high)
         model = best.model
         self.model_ = PldaModel(channel + model.mean, model.transform, model.psi)
         self.weight_ = best.weight
         self.log_joint_ = best.value
-        self.k_ = best.k
         sizes, sums = group_sums(model.project(vectors), self.labels_)
         self._next = predictive(sizes, sums, model.psi, best.weight)
 
@@ -197,7 +191,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
     def _best(
         self,
         search: EvidenceSearch,
-        starts: list[Start],
+        starts: list[IntArray],
         low: int,
         high: int,
         margin: float,
@@ -215,7 +209,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         return best
 
     def _settle(
-        self, search: EvidenceSearch, starts: list[Start], weight: float
+        self, search: EvidenceSearch, starts: list[IntArray], weight: float
     ) -> Found:
         """Search until the weight agrees with the number of speakers found."""
         found = [search.climb(start, weight, None) for start in starts]
@@ -224,8 +218,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         self.converged_ = False
         for _ in range(_SEARCHES - 1):
             weight = self._weight(len(search.rows), best.n_groups)
-            again = [starts[i] for i in order[:_KEPT]]
-            again.append(Start(best.labels, best.k))
+            again = [starts[i] for i in order[:_KEPT]] + [best.labels]
             found = [search.climb(start, weight, best) for start in again]
             best = max(found, key=lambda one: one.value)
             settled = self._weight(len(search.rows), best.n_groups)
@@ -253,7 +246,9 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
             labels = best.labels
         return labels, shares.max(axis=1)
 
-    def _starts(self, X: FloatArray, centre: FloatArray, low: int) -> Iterator[Start]:
+    def _starts(
+        self, X: FloatArray, centre: FloatArray, low: int
+    ) -> Iterator[IntArray]:
         """Propose partitions by gated runs around a centre."""
         n = len(X)
         rng = as_generator(self.random_state)
@@ -261,17 +256,16 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         centred = replace(backend, shift=backend.shift - centre)
         terms = centred.features(centred.prepare(X))
         self.n_steps_ = 0
-        tried = set()
-        for number, (k, stream) in enumerate(
-            zip(NEIGHBOURS, rng.spawn(len(NEIGHBOURS)), strict=True)
-        ):
-            wide = min(round(k / self.row_weight_), max(1, (n + 1) // 2))
-            if wide in tried:
-                continue
-            tried.add(wide)
+        # Numbers that a short session has no room for become one.
+        most = max(1, (n + 1) // 2)
+        sizes = dict.fromkeys(
+            min(round(k / self.row_weight_), most) for k in NEIGHBOURS
+        )
+        streams = rng.spawn(len(sizes))
+        for number, (k, stream) in enumerate(zip(sizes, streams, strict=True)):
             run = SpeakerStochasticMeanShift(
                 backend=centred,
-                k=wide,
+                k=k,
                 gate=GATE,
                 tol=1e-2,
                 max_steps=15 * n,
@@ -282,8 +276,8 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 labels = run.fit(X).labels_
             self.n_steps_ += run.n_steps_
-            self._tell(0.7 * (number + 1) / len(NEIGHBOURS))
-            yield Start(_at_least(terms, labels, low), wide)
+            self._tell(0.7 * (number + 1) / len(sizes))
+            yield reach_bounds(terms, labels, low, n)
 
     def _check_limits(self) -> None:
         super()._check_limits()
@@ -291,10 +285,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         if self.backend is None or self.backend.kind != "plda":
             problem = "must have a PLDA model; SpeakerFragmentMeanShift needs none"
             raise InvalidParameterError(problem, owner=self._name, parameter="backend")
-
-
-def _at_least(terms: PairwiseTerms, labels: IntArray, low: int) -> IntArray:
-    return reach_bounds(terms, labels, low, len(labels))
 
 
 def _channel(mean: FloatArray, psi: FloatArray, n: float) -> FloatArray:

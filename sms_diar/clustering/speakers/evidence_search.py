@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.clustering.speakers._evidence_kernels import merge_groups, move_segments
-from sms_diar.scoring.evidence import group_evidence, group_sums
+from sms_diar.scoring.evidence import group_sums
 from sms_diar.scoring.session_model import (
     SessionModel,
     SessionPrior,
@@ -20,26 +20,16 @@ from sms_diar.scoring.session_model import (
 from sms_diar.types import FloatArray, IntArray
 
 _ROUNDS = 4  # of adaptation and search from one start
-_MOST_GROUPS = 200  # maximum number of clusters of which all pairs are compared
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Initial partition, and the k of the run that gave it."""
-
-    labels: IntArray
-    k: int
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Result of a search from one start."""
+    """Partition, and the model of the session given this partition."""
 
     labels: IntArray
     model: SessionModel
     weight: float
     value: float
-    k: int
 
     @property
     def n_groups(self) -> int:
@@ -58,9 +48,8 @@ class EvidenceSearch:
         self.low = low
         self.high = high
 
-    def climb(self, start: Start, weight: float, known: Found | None) -> Found:
+    def climb(self, labels: IntArray, weight: float, known: Found | None) -> Found:
         """Adapt, merge and move in turn, until the gain is small."""
-        labels = start.labels
         model = self.prior.start if known is None else known.model
         value = -np.inf
         for number in range(_ROUNDS):
@@ -76,14 +65,14 @@ class EvidenceSearch:
             before, value = value, self._value(model, labels, weight)
             if value - before < 1e-3 * len(labels):
                 break
-        return Found(labels, model, weight, value, start.k)
+        return Found(labels, model, weight, value)
 
     def fixed(self, labels: IntArray, weight: float) -> Found:
         """Adapt the model to a fixed partition."""
         model = adapt_session(
             self.prior, self.prior.start, self.rows, labels, weight=weight, n_iter=6
         )
-        return Found(labels, model, weight, self._value(model, labels, weight), 0)
+        return Found(labels, model, weight, self._value(model, labels, weight))
 
     def prefers(self, one: Found, other: Found) -> bool:
         """Return whether `one` explains the session better than `other`.
@@ -116,26 +105,18 @@ class EvidenceSearch:
         """Return the probabilities of the number found and of lower numbers.
 
         The best pair of clusters is merged three times, and each result is compared at
-        the same weight. Higher numbers were rejected by the search. Empty for very many
-        speakers.
+        the same weight. Higher numbers were rejected by the search.
         """
-        if found.n_groups > _MOST_GROUPS:
-            return {}
         labels, values = found.labels, [self.fixed(found.labels, found.weight).value]
+        U = found.model.project(self.rows)
         # Refinement may have left fewer speakers than clusters.
         fewer = min(found.n_groups, n_speakers) - self.low
-        for _ in range(min(3, fewer)):
-            U = found.model.project(self.rows)
-            sizes, sums = group_sums(U, labels)
-            psi, w = found.model.psi, found.weight
-            alone = group_evidence(sizes, sums, psi, weight=w)
-            one, other = np.triu_indices(len(sizes), 1)
-            both = group_evidence(
-                sizes[one] + sizes[other], sums[one] + sums[other], psi, weight=w
+        for n_groups in range(
+            found.n_groups - 1, found.n_groups - 1 - min(3, fewer), -1
+        ):
+            labels = _merged(
+                U, labels, found.model.psi, found.weight, n_groups, n_groups
             )
-            best = int(np.argmax(both - alone[one] - alone[other]))
-            labels = np.where(labels == other[best], one[best], labels)
-            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
             values.append(self.fixed(labels, found.weight).value)
         odds = np.exp(np.clip(np.array(values) - values[0], -700.0, 0.0))
         return {
@@ -149,17 +130,33 @@ class EvidenceSearch:
     def _improve(
         self, labels: IntArray, model: SessionModel, weight: float
     ) -> IntArray:
-        U = np.ascontiguousarray(model.project(self.rows))
-        psi = model.psi
-        counts = np.arange(len(U) + 1)[:, None]
-        log_dets = 0.5 * np.sum(np.log1p(weight * counts * psi), axis=1)
+        U, psi = np.ascontiguousarray(model.project(self.rows)), model.psi
+        labels = _merged(U, labels, psi, weight, self.low, self.high)
         groups, sums = group_sums(U, labels)
         sizes = groups.astype(np.int64)
-        parent = merge_groups(sizes, sums, psi, log_dets, weight, self.low, self.high)
-        labels = np.unique(parent[labels], return_inverse=True)[1].astype(np.int64)
-        kept = sizes > 0
-        move_segments(
-            U, labels, sizes[kept], sums[kept], psi, log_dets, weight, self.low, 4
-        )
-        renamed: IntArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        return renamed
+        log_dets = _log_dets(len(U), psi, weight)
+        move_segments(U, labels, sizes, sums, psi, log_dets, weight, self.low, 4)
+        return _renumbered(labels)
+
+
+def _merged(
+    U: FloatArray, labels: IntArray, psi: FloatArray, weight: float, low: int, high: int
+) -> IntArray:
+    """Merge the pairs of clusters with the highest gains, within bounds."""
+    sizes, sums = group_sums(U, labels)
+    log_dets = _log_dets(len(U), psi, weight)
+    parent = merge_groups(
+        sizes.astype(np.int64), sums, psi, log_dets, weight, low, high
+    )
+    return _renumbered(parent[labels])
+
+
+def _log_dets(n: int, psi: FloatArray, weight: float) -> FloatArray:
+    """Return the part of the evidence of clusters of 0 to n rows without their sums."""
+    counts = np.arange(n + 1)[:, None]
+    log_dets: FloatArray = 0.5 * np.sum(np.log1p(weight * counts * psi), axis=1)
+    return log_dets
+
+
+def _renumbered(labels: IntArray) -> IntArray:
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)

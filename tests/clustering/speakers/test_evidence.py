@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.base import clone
 
-from sms_diar.clustering.speakers import evidence, evidence_search
+from sms_diar.clustering.speakers import evidence
 from sms_diar.clustering.speakers.evidence import (
     LABEL_CALIBRATION,
     NUMBER_CALIBRATION,
@@ -227,13 +227,6 @@ def test_the_posterior_compares_the_joints_of_the_best_unions():
         values.append(search.fixed(union, 0.1).value)
     odds = np.exp(np.max(values[1:]) - values[0])
     assert posterior[2] == pytest.approx(odds / (1.0 + odds), rel=1e-6)
-
-
-def test_nothing_is_said_about_very_many_speakers(monkeypatch):
-    X, truth = session(5)
-    search, found = searched(X, truth, low=1)
-    monkeypatch.setattr(evidence_search, "_MOST_GROUPS", 4)
-    assert search.count_posterior(found, 5) == {}
 
 
 def searched(X, truth, low):
