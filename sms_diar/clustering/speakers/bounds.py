@@ -53,7 +53,7 @@ def reach_bounds(
     equal points are split last. Labels are numbered by first appearance.
     """
     if int(labels.max()) + 1 > high:
-        return merge_clusters(terms, labels, n_clusters=high)
+        return merge_clusters(terms, labels, high)
     while int(labels.max()) + 1 < low:
         members = np.flatnonzero(labels == _loosest(terms, labels))
         halves = link(terms.select(members).matrix()).labels_of(2)

@@ -92,10 +92,9 @@ class KnnMeanShift(SpeakerEstimator):
         """Labels of resting states."""
         # The back end only uses directions.
         points = scale_rows(resting) if backend.normalize_state else resting
-        threshold = self.merge_threshold
-        if threshold is None:
-            threshold = default_merge_threshold(points)
-        return merge_resting_points(points, threshold)
+        # Equal points at the origin have no length.
+        length = float(np.median(np.linalg.norm(points, axis=1))) or 1.0
+        return merge_resting_points(points, self.merge_threshold or 0.2 * length)
 
     def _largest_k(self) -> int:
         return int(np.max(self.k))
@@ -123,7 +122,7 @@ class SpeakerMeanShift(KnnMeanShift):
         Maximum number of moves per segment.
     merge_threshold : float or None, default=None
         Clusters are connected components of resting points that are closer than this.
-        None means 0.2, for unit lengths.
+        None means 0.2 of the median length of a point.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. If there are too many, clusters of highest
         mean score are merged. If there are too few, k is halved.
@@ -384,12 +383,6 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
             self._tell(resting / n_at_rest)
         longest = float(np.sort(last_move)[n_at_rest - 1])
         return trails[:, :d].copy(), step, longest
-
-
-def default_merge_threshold(points: FloatArray) -> float:
-    """Return a fifth of the typical length of a point: 0.2 for unit lengths."""
-    typical = float(np.median(np.linalg.norm(points, axis=1)))
-    return 0.2 * typical if typical > 0.0 else 0.2
 
 
 def batch_size(n: int) -> int:

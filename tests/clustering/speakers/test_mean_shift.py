@@ -15,7 +15,11 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.agglomerate import mean_features, merge_clusters
+from sms_diar.clustering.agglomerate import (
+    constrained_groups,
+    mean_features,
+    merge_clusters,
+)
 from sms_diar.clustering.speakers import _kernels, _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
 from sms_diar.errors import InvalidParameterError
@@ -214,10 +218,16 @@ def test_merging_takes_the_highest_mean_score_first():
     backend = build_backend(FoldedChain(np.eye(2), np.zeros(2), in_length=1.0))
     terms = backend.features(X)
     labels = np.array([0, 0, 1, 1, 2])
-    assert merge_clusters(terms, labels, n_clusters=2).tolist() == [0, 0, 0, 0, 1]
-    assert merge_clusters(terms, labels, threshold=0.9).tolist() == labels.tolist()
+    assert merge_clusters(terms, labels, 2).tolist() == [0, 0, 0, 0, 1]
+
+    def merged_above(threshold):
+        apart = np.zeros((5, 5), dtype=bool)
+        together = {"threshold": threshold, "together": labels}
+        return constrained_groups(terms.matrix(), apart, **together).tolist()
+
+    assert merged_above(0.9) == labels.tolist()
     # cos 0.5 is 0.878: above 0.8 the first two merge, the third stays apart
-    assert merge_clusters(terms, labels, threshold=0.8).tolist() == [0, 0, 0, 0, 1]
+    assert merged_above(0.8) == [0, 0, 0, 0, 1]
 
 
 @given(st.integers(0, 1000))
