@@ -210,26 +210,6 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
 
 
 @part
-def _next_above(values: FloatArray, at: int, limit: float) -> int:
-    """Return the first index from `at` with a value of at least the limit.
-
-    Whole blocks are tested first, which compiles to wide instructions. If there is
-    none, returns the length.
-    """
-    n = values.shape[0]
-    while at + 32 <= n:
-        some = False
-        for v in range(at, at + 32):
-            some |= values[v] >= limit
-        if some:
-            break
-        at += 32
-    while at < n and values[at] < limit:
-        at += 1
-    return at
-
-
-@part
 def _reached(
     low: FloatArray, count: IntArray, k: int, heap: FloatArray, items: IntArray
 ) -> float:
@@ -239,17 +219,13 @@ def _reached(
     """
     size = 0
     total = 0
-    c = 0
-    while True:
-        if total >= k:
-            c = _next_above(low, c, heap[0])
-        if c == low.shape[0]:
-            break
+    for c in range(low.shape[0]):
+        if total >= k and low[c] < heap[0]:
+            continue
         heap[size], items[size] = low[c], c
         rise(heap, items, size)
         size += 1
         total += count[c]
-        c += 1
         while total - count[items[0]] >= k:
             total -= count[items[0]]
             size -= 1
@@ -306,11 +282,9 @@ def _nearest(
         if j != i:
             scores[j] = dot(U[j], U[i]) + bias[j]
             size = offer(heap, best, size, k, scores[j], j)
-    c = 0
-    while True:
-        c = _next_above(high, c, limit)
-        if c == m:
-            break
+    for c in range(m):
+        if high[c] < limit:
+            continue
         scored += cells.sizes[c]
         for at in range(cells.start[c], cells.start[c] + cells.sizes[c]):
             j = cells.order[at]
@@ -319,7 +293,6 @@ def _nearest(
                 size = offer(heap, best, size, k, scores[j], j)
         if size == k:
             limit = max(limit, heap[0])
-        c += 1
     sort_items(best, size)
     return size, scored
 

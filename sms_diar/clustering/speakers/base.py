@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from sms_diar._validation import check_rows_finite, check_share
+from sms_diar._validation import check_count, check_rows_finite, check_share
 from sms_diar.clustering._found import FoundMixin
-from sms_diar.clustering.speakers.bounds import check_bounds
 from sms_diar.clustering.speakers.rows import RowTimes
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
@@ -187,14 +186,29 @@ class SpeakerEstimator(
 
     def check_feasible(self, n: float = np.inf) -> None:
         """Raise an error if bounds are contradictory or impossible for n segments."""
-        check_bounds(
-            self._name, self.num_speakers, self.min_speakers, self.max_speakers
-        )
-        for name in ("num_speakers", "min_speakers"):
+        for name in ("num_speakers", "min_speakers", "max_speakers"):
             value = getattr(self, name)
-            if value is not None and value > n:
+            if value is None:
+                continue
+            check_count(self._name, name, value)
+            if value > n and name != "max_speakers":
                 problem = f"must be at most the number of segments ({n}), got {value}"
                 raise InvalidParameterError(problem, owner=self._name, parameter=name)
+        few, many = self.min_speakers, self.max_speakers
+        if self.num_speakers is not None and not few is many is None:
+            raise InvalidParameterError(
+                "must be given without min_speakers and max_speakers, got all of them",
+                owner=self._name,
+                parameter="num_speakers",
+                mentions=("min_speakers", "max_speakers"),
+            )
+        if few is not None and many is not None and few > many:
+            raise InvalidParameterError(
+                f"must be at most max_speakers, got {few} and {many}",
+                owner=self._name,
+                parameter="min_speakers",
+                mentions=("max_speakers",),
+            )
 
 
 class TimedEstimator(SpeakerEstimator):

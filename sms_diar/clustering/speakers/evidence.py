@@ -16,7 +16,6 @@ from scipy.special import expit, logit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import as_generator
-from sms_diar._validation import check_positive
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speakers.base import TimedEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
@@ -70,9 +69,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         Number of independent observations per row, below 1 for windows that overlap.
         "auto" computes it from the times given to ``fit``, or estimates it from rows in
         order of time.
-    coarsening : float, default=11.0
-        Segments of a speaker at which errors of the model equal the noise. Larger
-        values find more speakers.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters.
     random_state : int, Generator, RandomState or None, default=None
@@ -121,7 +117,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         *,
         backend: BackEnd | None = None,
         row_weight: float | Literal["auto"] = "auto",
-        coarsening: float = COARSENING,
         num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
@@ -129,7 +124,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
     ) -> None:
         self.backend = backend
         self.row_weight = row_weight
-        self.coarsening = coarsening
         self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
@@ -186,7 +180,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
     def _weight(self, n: int, n_groups: int) -> float:
         """Observations that a row counts as, if n rows are from this many speakers."""
         size = self.row_weight_ * n / n_groups
-        return self.row_weight_ * self.coarsening / (self.coarsening + size)
+        return self.row_weight_ * COARSENING / (COARSENING + size)
 
     def _best(
         self,
@@ -281,7 +275,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
 
     def _check_limits(self) -> None:
         super()._check_limits()
-        check_positive(self._name, "coarsening", self.coarsening)
         if self.backend is None or self.backend.kind != "plda":
             problem = "must have a PLDA model; SpeakerFragmentMeanShift needs none"
             raise InvalidParameterError(problem, owner=self._name, parameter="backend")

@@ -252,7 +252,9 @@ def _thin(times: RowTimes) -> tuple[IntArray, IntArray]:
     left = np.maximum(right - 1, 0)
     left_distance = np.abs(middles - kept_middles[left])
     is_left = left_distance <= np.abs(kept_middles[right] - middles)
-    return _in_order(np.array(kept, dtype=np.int64), np.where(is_left, left, right))
+    nearest = np.array(kept, dtype=np.int64)[np.where(is_left, left, right)]
+    rows = np.sort(kept)
+    return rows, np.searchsorted(rows, nearest)
 
 
 def _distinct(directions: AnyArray) -> tuple[IntArray, IntArray]:
@@ -269,14 +271,6 @@ def _distinct(directions: AnyArray) -> tuple[IntArray, IntArray]:
             if of[index] == len(first):
                 first.append(index)
     return np.array(first, dtype=np.int64), of
-
-
-def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
-    """Sort representatives, and renumber references to them."""
-    order = np.argsort(rows)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rows[order], rank[of]
 
 
 def _repeated_half2(directions: FloatArray, times: RowTimes) -> float | None:

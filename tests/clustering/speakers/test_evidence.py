@@ -260,7 +260,6 @@ def test_a_back_end_without_a_plda_model_is_refused(backend):
     [
         ("row_weight", 0.0),
         ("row_weight", "half"),
-        ("coarsening", 0),
         ("num_speakers", 9),
     ],
 )
