@@ -85,7 +85,7 @@ class KnnMeanShift(SpeakerEstimator):
                 f"{self._name}: the longest last move is still {longest:.2g} after "
                 f"{n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _merge(self, resting: FloatArray, backend: BackEnd) -> IntArray:
@@ -222,8 +222,7 @@ class SpeakerBlurringMeanShift(SpeakerMeanShift):
                 shift_rows(scores, rows, states, k, moved[rows[0] : rows[-1] + 1])
             longest = float(np.max(np.linalg.norm(moved - states, axis=1)))
             states = moved
-            # Moves shrink geometrically, so their logarithm measures progress.
-            self._tell(math.log(max(longest, self.tol)) / math.log(self.tol))
+            self._tell(self.tol / max(longest, self.tol))
             if longest < self.tol:
                 break
             terms = backend.features(states)

@@ -315,7 +315,16 @@ def test_warns_with_a_remedy_when_the_limit_is_hit(model, remedy):
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X)
     assert str(caught[0].message).endswith(remedy)
+    assert caught[0].filename == __file__
     assert not model.converged_
+
+
+def test_any_tolerance_is_possible():
+    X, _ = session(n_speakers=1)
+    for tol in (1.0, 2.0):
+        told = []
+        SpeakerBlurringMeanShift(tol=tol).listen(told.append).fit(X)
+        assert told == [1.0]
 
 
 def test_a_share_of_points_at_rest_may_be_enough():
