@@ -19,7 +19,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_training import session_backend
 from sms_diar.scoring.scorer import PairwiseTerms
-from sms_diar.types import FloatArray, IntArray, Segment
+from sms_diar.types import FloatArray, IntArray, RandomState, Segment
 
 
 class SpeakerEstimator(
@@ -215,7 +215,23 @@ class TimedEstimator(SpeakerEstimator):
     """Base class with a weight per row and optional times; see its subclasses."""
 
     takes_times: ClassVar[bool] = True
-    row_weight: float | Literal["auto"]
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        row_weight: float | Literal["auto"] = "auto",
+        num_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.backend = backend
+        self.row_weight = row_weight
+        self.num_speakers = num_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.random_state = random_state
 
     @abstractmethod
     def _fit_in_time(self, X: FloatArray, times: RowTimes | None) -> None:

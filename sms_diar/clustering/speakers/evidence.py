@@ -9,7 +9,6 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, logit, softmax
@@ -23,11 +22,10 @@ from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.rows import RowTimes, estimate_row_weight
 from sms_diar.errors import InvalidParameterError
-from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.evidence import group_sums
 from sms_diar.scoring.session_model import SessionPrior
-from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel, RandomState
+from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel
 
 NEIGHBOURS = (3, 5, 7, 14, 28)
 """Numbers of neighbours in the runs; they are divided by `row_weight_`."""
@@ -112,23 +110,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
     costs O(n g d). Memory is O(n d).
     """
 
-    def __init__(
-        self,
-        *,
-        backend: BackEnd | None = None,
-        row_weight: float | Literal["auto"] = "auto",
-        num_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.backend = backend
-        self.row_weight = row_weight
-        self.num_speakers = num_speakers
-        self.min_speakers = min_speakers
-        self.max_speakers = max_speakers
-        self.random_state = random_state
-
     def estimates(self) -> dict[str, float]:
         """Return the weights of a row, and the log probability of the result."""
         return {
@@ -141,8 +122,10 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         """Assign each row to the most probable speaker."""
         vectors = model_space(self.backend_).vectors(X)
         U = (vectors - self.model_.mean) @ self.model_.transform.T
+        means, variances = self._next
         # Row by row, so that the result does not depend on other rows.
-        best = [int(np.argmax(_log_densities(u, *self._next))) for u in U]
+        terms = ((u - means) ** 2 / variances + np.log(variances) for u in U)
+        best = [int(np.argmin(np.sum(one, axis=1))) for one in terms]
         return np.array(best, dtype=np.int64)
 
     def _estimated_row_weight(self, X: FloatArray) -> float:
@@ -300,10 +283,6 @@ def predictive(
     """
     spread = psi / (1.0 + weight * sizes[:, None] * psi)
     return weight * spread * sums, 1.0 + spread
-
-
-def _log_densities(u: FloatArray, means: FloatArray, variances: FloatArray) -> Any:
-    return -0.5 * np.sum((u - means) ** 2 / variances + np.log(variances), axis=1)
 
 
 def calibrated_labels(probabilities: FloatArray) -> FloatArray:
