@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit, softmax
@@ -16,15 +16,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import as_generator
 from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.speakers._evidence_kernels import merge_groups, move_segments
 from sms_diar.clustering.speakers.base import TimedEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.rows import RowTimes, estimate_row_weight
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.evidence import group_sums
-from sms_diar.scoring.session_model import SessionPrior
+from sms_diar.scoring.session_model import (
+    SessionModel,
+    SessionPrior,
+    adapt_session,
+    log_joint,
+)
 from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel
 
 NEIGHBOURS = (3, 5, 7, 14, 28)
@@ -46,9 +51,9 @@ _FIRST_SIZES = (22.5, 8.0)  # Expected segments per speaker of the first two sea
 _CHANNEL = 6.0  # Standard deviations beyond which the session mean is a channel offset.
 _CENTRED_MARGIN = 1.25  # Factor of the gain that several speakers need without it.
 _CENTRING = 100.0  # Segments at which half of the session mean is subtracted.
+_ROUNDS = 4  # of adaptation and search from one start
 _SEARCHES = 3  # Each has the weight that follows from the one before.
 _SWEEPS = 5  # Iterations of the refinement if rows do not overlap.
-_KEPT = 3  # Starts that later searches repeat.
 _MIN_CLAIM, _MAX_CLAIM = 1e-3, 0.9999  # Range in which probabilities were calibrated.
 
 
@@ -189,17 +194,14 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         self, search: EvidenceSearch, starts: list[IntArray], weight: float
     ) -> Found:
         """Search until the weight agrees with the number of speakers found."""
+        n = len(search.rows)
         found = [search.climb(start, weight, None) for start in starts]
-        order = np.argsort([-one.value for one in found], kind="stable")
-        best: Found = found[order[0]]
+        best: Found = max(found, key=lambda one: one.value)
         self.converged_ = False
         for _ in range(_SEARCHES - 1):
-            weight = self._weight(len(search.rows), best.n_groups)
-            again = [starts[i] for i in order[:_KEPT]] + [best.labels]
-            found = [search.climb(start, weight, best) for start in again]
-            best = max(found, key=lambda one: one.value)
-            settled = self._weight(len(search.rows), best.n_groups)
-            if abs(settled - weight) < 0.03 * weight:
+            weight = self._weight(n, best.n_groups)
+            best = search.climb(best.labels, weight, best)
+            if abs(self._weight(n, best.n_groups) - weight) < 0.03 * weight:
                 self.converged_ = True
                 break
         return best
@@ -261,6 +263,146 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         if self.backend is None or self.backend.kind != "plda":
             problem = "must have a PLDA model; SpeakerFragmentMeanShift needs none"
             raise InvalidParameterError(problem, owner=self._name, parameter="backend")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Partition, and the model of the session given this partition."""
+
+    labels: IntArray
+    model: SessionModel
+    weight: float
+    value: float
+
+    @property
+    def n_groups(self) -> int:
+        """Number of clusters."""
+        return int(self.labels.max()) + 1
+
+
+class EvidenceSearch:
+    """Search for the partition and model of highest probability within bounds."""
+
+    def __init__(
+        self, rows: FloatArray, prior: SessionPrior, low: int, high: int
+    ) -> None:
+        self.rows = rows
+        self.prior = prior
+        self.low = low
+        self.high = high
+
+    def climb(self, labels: IntArray, weight: float, known: Found | None) -> Found:
+        """Adapt, merge and move in turn, until the gain is small."""
+        model = self.prior.start if known is None else known.model
+        value = -np.inf
+        for number in range(_ROUNDS):
+            model = adapt_session(
+                self.prior,
+                model,
+                self.rows,
+                labels,
+                weight=weight,
+                n_iter=3 if number == 0 else 1,
+            )
+            labels = self._improve(labels, model, weight)
+            before, value = value, self._value(model, labels, weight)
+            if value - before < 1e-3 * len(labels):
+                break
+        return Found(labels, model, weight, value)
+
+    def fixed(self, labels: IntArray, weight: float) -> Found:
+        """Adapt the model to a fixed partition."""
+        model = adapt_session(
+            self.prior, self.prior.start, self.rows, labels, weight=weight, n_iter=6
+        )
+        return Found(labels, model, weight, self._value(model, labels, weight))
+
+    def prefers(self, one: Found, other: Found) -> bool:
+        """Return whether `one` explains the session better than `other`.
+
+        Both are compared at the weights of both, with log probabilities per whole
+        observation.
+        """
+        if np.array_equal(one.labels, other.labels):
+            return False
+        margin = 0.0
+        for weight in (one.weight, other.weight):
+            values = [self.fixed(found.labels, weight).value for found in (one, other)]
+            margin += (values[0] - values[1]) / weight
+        return margin > 0.0
+
+    def beats_one_speaker(self, found: Found, margin: float = 1.0) -> bool:
+        """Return whether several speakers gain more than the cost of the labels.
+
+        The cost is the entropy of the labels, at most 1 nat per segment: in hard
+        sessions much of the labelling remains uncertain. It is multiplied by `margin`.
+        """
+        n = len(self.rows)
+        shares = np.bincount(found.labels) / n
+        cost = min(1.0, -float(np.sum(shares * np.log(shares))))
+        single = self.fixed(np.zeros(n, np.int64), found.weight).value
+        gain = self.fixed(found.labels, found.weight).value - single
+        return gain > margin * cost * found.weight * n
+
+    def count_posterior(self, found: Found, n_speakers: int) -> dict[int, float]:
+        """Return the probabilities of the number found and of lower numbers.
+
+        The best pair of clusters is merged three times, and each result is compared at
+        the same weight. Higher numbers were rejected by the search.
+        """
+        labels, values = found.labels, [self.fixed(found.labels, found.weight).value]
+        U = found.model.project(self.rows)
+        # Refinement may have left fewer speakers than clusters.
+        fewer = min(found.n_groups, n_speakers) - self.low
+        for n_groups in range(
+            found.n_groups - 1, found.n_groups - 1 - min(3, fewer), -1
+        ):
+            labels = _merged(
+                U, labels, found.model.psi, found.weight, n_groups, n_groups
+            )
+            values.append(self.fixed(labels, found.weight).value)
+        odds = np.exp(np.clip(np.array(values) - values[0], -700.0, 0.0))
+        return {
+            n_speakers - step: float(share)
+            for step, share in enumerate(odds / odds.sum())
+        }
+
+    def _value(self, model: SessionModel, labels: IntArray, weight: float) -> float:
+        return log_joint(self.prior, model, self.rows, labels, weight=weight)
+
+    def _improve(
+        self, labels: IntArray, model: SessionModel, weight: float
+    ) -> IntArray:
+        U, psi = np.ascontiguousarray(model.project(self.rows)), model.psi
+        labels = _merged(U, labels, psi, weight, self.low, self.high)
+        groups, sums = group_sums(U, labels)
+        sizes = groups.astype(np.int64)
+        log_dets = _log_dets(len(U), psi, weight)
+        move_segments(U, labels, sizes, sums, psi, log_dets, weight, self.low, 4)
+        return _renumbered(labels)
+
+
+def _merged(
+    U: FloatArray, labels: IntArray, psi: FloatArray, weight: float, low: int, high: int
+) -> IntArray:
+    """Merge the pairs of clusters with the highest gains, within bounds."""
+    sizes, sums = group_sums(U, labels)
+    log_dets = _log_dets(len(U), psi, weight)
+    parent = merge_groups(
+        sizes.astype(np.int64), sums, psi, log_dets, weight, low, high
+    )
+    return _renumbered(parent[labels])
+
+
+def _log_dets(n: int, psi: FloatArray, weight: float) -> FloatArray:
+    """Return the part of the evidence of clusters of 0 to n rows without their sums."""
+    counts = np.arange(n + 1)[:, None]
+    log_dets: FloatArray = 0.5 * np.sum(np.log1p(weight * counts * psi), axis=1)
+    return log_dets
+
+
+def _renumbered(labels: IntArray) -> IntArray:
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def _channel(mean: FloatArray, psi: FloatArray, n: float) -> FloatArray:

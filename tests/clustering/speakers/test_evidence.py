@@ -13,11 +13,11 @@ from sms_diar.clustering.speakers import evidence
 from sms_diar.clustering.speakers.evidence import (
     LABEL_CALIBRATION,
     NUMBER_CALIBRATION,
+    EvidenceSearch,
     SpeakerEvidenceMeanShift,
     calibrated_count,
     calibrated_labels,
 )
-from sms_diar.clustering.speakers.evidence_search import EvidenceSearch
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain
