@@ -49,7 +49,6 @@ NUMBER_CALIBRATION = (-1.265, 0.273)
 
 _FIRST_SIZES = (22.5, 8.0)  # Expected segments per speaker of the first two searches.
 _CHANNEL = 6.0  # Standard deviations beyond which the session mean is a channel offset.
-_CENTRED_MARGIN = 1.25  # Factor of the gain that several speakers need without it.
 _CENTRING = 100.0  # Segments at which half of the session mean is subtracted.
 _ROUNDS = 4  # of adaptation and search from one start
 _SEARCHES = 3  # Each has the weight that follows from the one before.
@@ -150,8 +149,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
         centre = channel + trust * (mean - channel)
         starts = list(self._starts(X, centre, low))
-        margin = _CENTRED_MARGIN if channel.any() else 1.0
-        best = self._best(search, starts, low, high, margin)
+        best = self._best(search, starts)
         refined, probabilities = self._refine(vectors, best, low)
         self.confidence_ = calibrated_labels(probabilities)
         self.labels_ = by_first_appearance(refined)
@@ -170,15 +168,9 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         size = self.row_weight_ * n / n_groups
         return self.row_weight_ * COARSENING / (COARSENING + size)
 
-    def _best(
-        self,
-        search: EvidenceSearch,
-        starts: list[IntArray],
-        low: int,
-        high: int,
-        margin: float,
-    ) -> Found:
-        n = len(search.rows)
+    def _best(self, search: EvidenceSearch, starts: list[IntArray]) -> Found:
+        """Search from few and from many speakers, and compare with one speaker."""
+        n, low, high = len(search.rows), search.low, search.high
         found = []
         for size in _FIRST_SIZES:
             expected = int(np.clip(round(self.row_weight_ * n / size), low, high))
@@ -186,22 +178,22 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
             self._tell(0.7 + 0.1 * len(found))
         careful, bold = found
         best = bold if search.prefers(bold, careful) else careful
-        if low == 1 and not search.beats_one_speaker(best, margin):
+        if low == 1 and not search.beats_one_speaker(best):
             return search.fixed(np.zeros(n, np.int64), self._weight(n, 1))
         return best
 
     def _settle(
         self, search: EvidenceSearch, starts: list[IntArray], weight: float
     ) -> Found:
-        """Search until the weight agrees with the number of speakers found."""
-        n = len(search.rows)
+        """Search until the weight is that of the number of speakers found."""
         found = [search.climb(start, weight, None) for start in starts]
         best: Found = max(found, key=lambda one: one.value)
         self.converged_ = False
         for _ in range(_SEARCHES - 1):
-            weight = self._weight(n, best.n_groups)
+            expected = best.n_groups
+            weight = self._weight(len(search.rows), expected)
             best = search.climb(best.labels, weight, best)
-            if abs(self._weight(n, best.n_groups) - weight) < 0.03 * weight:
+            if best.n_groups == expected:
                 self.converged_ = True
                 break
         return best
@@ -331,18 +323,18 @@ class EvidenceSearch:
             margin += (values[0] - values[1]) / weight
         return margin > 0.0
 
-    def beats_one_speaker(self, found: Found, margin: float = 1.0) -> bool:
+    def beats_one_speaker(self, found: Found) -> bool:
         """Return whether several speakers gain more than the cost of the labels.
 
         The cost is the entropy of the labels, at most 1 nat per segment: in hard
-        sessions much of the labelling remains uncertain. It is multiplied by `margin`.
+        sessions much of the labelling remains uncertain.
         """
         n = len(self.rows)
         shares = np.bincount(found.labels) / n
         cost = min(1.0, -float(np.sum(shares * np.log(shares))))
         single = self.fixed(np.zeros(n, np.int64), found.weight).value
         gain = self.fixed(found.labels, found.weight).value - single
-        return gain > margin * cost * found.weight * n
+        return gain > cost * found.weight * n
 
     def count_posterior(self, found: Found, n_speakers: int) -> dict[int, float]:
         """Return the probabilities of the number found and of lower numbers.
