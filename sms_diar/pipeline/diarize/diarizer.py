@@ -57,7 +57,7 @@ class DiarizeSettings:
     voice_weight : float, default=5.0
         Weight of the cosines between a frame and the voices, relative to the local
         activities, which range from 0 to 1, for networks.
-    min_turn, max_gap : float, default=0.2
+    min_turn, max_gap : float, default=0.2 and 0.5
         Minimum turn, and maximum pause that is bridged, in seconds; see
         `sms_diar.timeline.turns.tidy_turns`.
     exclusive : bool, default=False

@@ -158,12 +158,12 @@ def test_an_enrolled_name_that_looks_like_ours_is_given_to_one_speaker(networks)
     assert [turn.speaker for turn in found.turns] == ["mon-spk-01", "spk-01"]
 
 
-def test_subtitles_have_neither_brief_turns_nor_brief_pauses_by_default(networks):
+def test_brief_pauses_are_bridged_by_default_and_brief_turns_in_subtitles(networks):
     spans = (1, 1.0, 6.0), (2, 4.0, 4.4), (1, 6.4, 9.0), (2, 9.3, 14.0)
     samples = talk(*spans, seconds=15.0)
     given = {"model": networks, "method": "ahc", "num_speakers": 2}
     found = sms_diar.diarize({"mon": (samples, RATE)}, **given)
-    assert len(found.turns) == found.text("rttm").count("\n") == 4
+    assert len(found.turns) == found.text("rttm").count("\n") == 3
     for name in ("srt", "vtt"):
         assert found.text(name).count("-->") == 2
     asked = sms_diar.diarize({"mon": (samples, RATE)}, min_turn=0, **given)
