@@ -47,8 +47,8 @@ MIN_TURN = 0.2
 alarms: dropping them lowered the error on the AMI clips from 29.53 % to 29.46 %."""
 
 MAX_GAP = 0.5
-"""Default maximum length in seconds of a speaker's pause that is bridged. Segmenters hear
-more pauses within words and sentences than references have; see docs/lab/neural.md."""
+"""Default maximum length in seconds of a speaker's pause that is bridged. Segmenters
+hear more pauses than references have; see docs/lab/neural.md."""
 
 _EQUAL = 1e-6  # tolerance in seconds for comparing computed times
 
