@@ -34,7 +34,7 @@ SPEAKERS = range(1, 7)
 
 STEPS = {
     "merging of split clusters": (voices, "ALIKE", np.inf),
-    "voices of missed speakers": (voices, "MIN_SOLO", np.inf),
+    "voices of missed speakers": (voices, "MIN_SOLO_SHARE", np.inf),
 }
 """Steps, and the changes that turn them off."""
 

@@ -198,19 +198,28 @@ def test_somebody_without_a_voice_is_found_once():
     local = windows_of(rows, [0, 10], 30)
     voices = np.array([[0, NOBODY], [0, NOBODY]])
     [person] = unassigned_speakers(local, voices, local.expected_speakers())
-    assert person.seconds == pytest.approx(1.0)
     assert (person.first + np.flatnonzero(person.alone)).tolist() == list(range(10, 20))
+    assert person.alone[person.alone > 0.0].tolist() == [1.0] * 10
 
 
-def test_what_few_windows_see_is_nobody():
-    """Half a second in one of three windows is a sixth of a second."""
-    rows = ["1" * 5 + "2" * 5, "1" * 10, "1" * 10]
-    local = windows_of(rows, [0, 0, 0], 10)
-    voices = np.array([[0, NOBODY]] * 3)
-    assert unassigned_speakers(local, voices, local.expected_speakers()) == []
+def test_less_than_a_fiftieth_of_the_speech_is_nobody():
+    """Two frames in one of three windows are two thirds of a frame."""
+    for n, found in ((33, [[0.0] * 31 + [1 / 3] * 2]), (34, [])):
+        rows = ["1" * (n - 2) + "22", "1" * n, "1" * n]
+        local = windows_of(rows, [0, 0, 0], n)
+        voices = np.array([[0, NOBODY]] * 3)
+        people = unassigned_speakers(local, voices, local.expected_speakers())
+        assert [person.alone.tolist() for person in people] == found
 
 
-def test_clusters_never_told_apart_are_one_voice_if_they_are_alike():
+def test_who_is_heard_alone_for_longest_comes_first():
+    local = windows_of(["1122200000", "1112222000"], [0, 10], 20)
+    voices = np.array([[0, NOBODY], [0, NOBODY]])
+    people = unassigned_speakers(local, voices, local.expected_speakers())
+    assert [person.first for person in people] == [10, 0]
+
+
+def test_clusters_rarely_told_apart_are_one_voice_if_they_are_alike():
     windows = [Segment("r", 0.0, 0.5), Segment("r", 0.5, 1.0)]
     labels = np.array([0, 1])
     near = np.array([[1.0, 0.0], [0.8, 0.6]])
@@ -219,6 +228,10 @@ def test_clusters_never_told_apart_are_one_voice_if_they_are_alike():
     assert merge_split_clusters(one, windows, labels, near).tolist() == [0, 0]
     assert merge_split_clusters(one, windows, labels, far).tolist() == [0, 1]
     assert merge_split_clusters(two, windows, labels, near).tolist() == [0, 1]
+    both = windows_of(["1" * 10, "1" * 5 + "2" * 5], [0, 0], 10)
+    assert merge_split_clusters(both, windows, labels, near).tolist() == [0, 1]
+    most = windows_of(["1" * 10, "1" * 6 + "2" * 4], [0, 0], 10)
+    assert merge_split_clusters(most, windows, labels, near).tolist() == [0, 0]
 
 
 def test_common_time_is_the_lesser_of_two_in_each_window():
