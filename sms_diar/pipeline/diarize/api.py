@@ -232,7 +232,6 @@ def diarize(
             settings,
             step=chosen.quality.step if step is None else step,
             windows=chosen.quality.windows,
-            voice_weight=chosen.quality.voice_weight,
         )
     build = partial(
         build_method,
