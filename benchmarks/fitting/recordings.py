@@ -25,6 +25,7 @@ from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.pipeline.diarize import neural, voices
 from sms_diar.report.tables import Table
+from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, tidy_turns
 from sms_diar.types import Turn
 
 CORPORA = ("arabic8k", "libri-testother10-8k")
@@ -34,7 +35,7 @@ SPEAKERS = range(1, 7)
 
 STEPS = {
     "merging of split clusters": (voices, "ALIKE", np.inf),
-    "voices of missed speakers": (voices, "MIN_SOLO", np.inf),
+    "voices of missed speakers": (voices, "MIN_SOLO_SHARE", np.inf),
 }
 """Steps, and the changes that turn them off."""
 
@@ -161,7 +162,11 @@ N_CHANGES = len(STEPS) + 2 * len(turn_constants())
 def _figures(recordings: Sequence[Clustered]) -> list[str]:
     sums: dict[str, _Sums] = {}
     for one in recordings:
-        turns = voices.turns_of_voices(*one.arguments, **one.options)
+        turns = tidy_turns(
+            voices.turns_of_voices(*one.arguments, **one.options),
+            min_turn=MIN_TURN,
+            max_gap=MAX_GAP,
+        )
         part = sums.setdefault(one.group, _Sums())
         scores = score_diarization(one.reference, turns, collar=0.25).overall
         scored = scores["scored"] or 0.0

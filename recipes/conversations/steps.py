@@ -233,7 +233,6 @@ def label_one(
             settings,
             step=step or quality.step,
             windows=quality.windows,
-            voice_weight=quality.voice_weight,
         )
     [recording] = recordings_of(table)
     truth = list(read_rttm(Path(table).with_suffix(".rttm")))

@@ -183,27 +183,22 @@ def mixed_share(local: LocalActivity, segments: Sequence[Segment]) -> FloatArray
     return mixed / np.maximum(seen, 1.0)
 
 
-def count_speakers(expected: FloatArray, share: float) -> IntArray:
-    """Round to whole speakers: a speaker counts if at least `share` of it is expected.
+def count_speakers(activities: Sequence[LocalActivity], share: float) -> IntArray:
+    """Count the active speakers in the frames of the first of several segmenters.
 
-    >>> count_speakers(np.array([0.3, 0.4, 1.3, 1.45, 2.0]), 0.4).tolist()
-    [0, 1, 1, 2, 2]
+    Somebody speaks if the probability of it, as a mean over segmenters, is at least a
+    half, and n > 1 people if theirs is at least `share`. All have frames of the same
+    length and offset, and as many local speakers; at the end of a recording one may
+    have a frame more.
     """
-    counts: IntArray = np.floor(expected + (1.0 - share) + 1e-9).astype(np.int64)
-    return counts
-
-
-def count_together(one: LocalActivity, other: LocalActivity, share: float) -> IntArray:
-    """Count the speakers in the frames of `one` by two segmenters.
-
-    At least n speakers are active if the probability of it, as a mean of both, is at
-    least `share`. Both have frames of the same length and offset, and as many local
-    speakers; at the end of a recording one may have a frame more.
-    """
-    mean, theirs = one.at_least(), other.at_least()  # shape: (n_frames, n_local)
-    last = len(theirs) - 1
-    mean += theirs[np.minimum(np.arange(len(mean)), last)]
-    counts: IntArray = np.count_nonzero(mean / 2 >= share, axis=1)
+    first, *others = activities
+    mean = first.at_least()  # shape: (n_frames, n_local)
+    for other in others:
+        theirs = other.at_least()
+        mean += theirs[np.minimum(np.arange(len(mean)), len(theirs) - 1)]
+    mean /= len(activities)
+    further = np.count_nonzero(mean[:, 1:] >= share, axis=1)
+    counts: IntArray = np.where(mean[:, 0] >= 0.5, 1 + further, 0)
     return counts
 
 

@@ -164,7 +164,6 @@ class Quality:
     vectors of `resnet34` of this weight. With the network `segmentation-2022`, speakers
     are counted by two segmenters. `step` is the time between windows of
     the segmenter in seconds, and `windows` the layout of the windows that get vectors.
-    `voice_weight` is that of `sms_diar.pipeline.diarize.diarizer.DiarizeSettings`.
     """
 
     name: str
@@ -172,7 +171,6 @@ class Quality:
     step: float
     windows: WindowLayout
     weight: float = 0.0
-    voice_weight: float = 5.0
 
 
 # docs/lab/neural.md has error rates and times, also of other values.
@@ -182,14 +180,7 @@ _LAYOUTS = {shift: WindowLayout(shift=shift, least=0.3) for shift in (1.0, 0.75,
 _QUALITIES = (
     Quality("fast", _TWO, 5.0, _LAYOUTS[1.0]),
     Quality("balanced", _THREE, 2.0, _LAYOUTS[0.75]),
-    Quality(
-        "best",
-        (*_THREE, "resnet34"),
-        2.0,
-        _LAYOUTS[0.5],
-        0.3,
-        voice_weight=10.0,
-    ),
+    Quality("best", (*_THREE, "resnet34"), 2.0, _LAYOUTS[0.5], 0.3),
 )
 
 QUALITIES: dict[str, Quality] = {quality.name: quality for quality in _QUALITIES}

@@ -137,7 +137,7 @@ class PyanNet:
             np.maximum(x, np.float32(_SLOPE) * x, out=x)
         x = x @ weights["classes.weight"]
         x += weights["classes.bias"]
-        if self.classes is SETS:
+        if self.classes == SETS:  # a copy in another process is not the same
             likely: AnyArray = -np.logaddexp(0.0, -x[..., None, :] * _SIGNS).sum(axis=3)
             return likely
         x -= x.max(axis=2, keepdims=True)

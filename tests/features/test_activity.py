@@ -7,7 +7,6 @@ from sms_diar.features.local_activity import (
     Frames,
     LocalActivity,
     count_speakers,
-    count_together,
     local_activity,
     mixed_share,
     stretches_of,
@@ -52,7 +51,7 @@ def test_the_mixed_share_is_what_the_main_speaker_does_not_say():
     assert mixed_share(local, [inside, silent]).tolist() == [(1 / 4 + 2 / 4) / 2, 0.0]
 
 
-def test_two_segmenters_count_a_speaker_if_their_mean_probability_says_so():
+def test_segmenters_count_speakers_by_their_mean_probability():
     # Frames 2 and 3 are in both windows of the first: at least one speaker with
     # probability 1 and 1, at least two with 1/2 and 0. The second has a frame less,
     # and its last one counts twice.
@@ -67,9 +66,20 @@ def test_two_segmenters_count_a_speaker_if_their_mean_probability_says_so():
     ]
     other = windows_of(["02331"], [0], 5)
     # At least one: 0, 1, 1, 1, 1/2, 1/2; at least two: 0, 0, 3/4, 3/4, 0, 0.
-    assert count_together(one, other, 0.5).tolist() == [0, 1, 2, 2, 1, 1]
-    assert count_together(one, other, 0.6).tolist() == [0, 1, 2, 2, 0, 0]
-    assert count_together(one, other, 0.8).tolist() == [0, 1, 1, 1, 0, 0]
+    for share, want in ((0.5, [0, 1, 2, 2, 1, 1]), (0.8, [0, 1, 1, 1, 1, 1])):
+        assert count_speakers([one, other], share).tolist() == want
+    # At least one: 0, 1, 1, 1, 1/3, 1/3, which is not speech; at least two: 0, 0, 2/3,
+    # 2/3, 0, 0 with the first twice.
+    assert count_speakers([one, other, one], 0.6).tolist() == [0, 1, 2, 2, 0, 0]
+    assert count_speakers([one], 0.5).tolist() == [0, 1, 2, 2, 0, 0]
+    assert count_speakers([one], 0.6).tolist() == [0, 1, 1, 1, 0, 0]
+
+
+def test_nobody_speaks_unless_somebody_probably_does():
+    # At least one with .45, at least two with .42; then .55 and .3.
+    classes = np.array([[[0.55, 0.03, 0.0, 0.42], [0.45, 0.25, 0.0, 0.3]]])
+    local = LocalActivity(frames(2), np.array([0]), classes, CLASSES)
+    assert count_speakers([local], 0.4).tolist() == [0, 1]
 
 
 class Loudness:
@@ -134,16 +144,6 @@ def test_expected_speakers_are_a_mean_over_the_windows_that_see_a_frame():
     assert local.seen().tolist() == [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]
 
 
-def test_one_more_speaker_counts_from_the_given_share():
-    assert count_speakers(np.array([0.39, 0.4, 1.39, 1.4]), 0.4).tolist() == [
-        0,
-        1,
-        1,
-        2,
-    ]
-    assert count_speakers(np.array([0.49, 0.5, 1.5]), 0.5).tolist() == [0, 1, 2]
-
-
 def test_spans_and_stretches_agree():
     grid = frames(10)
     assert grid.span(0.2, 0.5) == slice(2, 5)
@@ -181,7 +181,7 @@ def test_overlap_is_given_to_the_voices_of_both_local_speakers():
     add_activity(activity, local, np.array([[1, 0]]))
     want = np.array([[0, 0, 1, 1, 1, 1, 0], [1, 1, 1, 1, 0, 0, 0], [0] * 7]).T
     np.testing.assert_array_equal(activity, want)
-    counts = count_speakers(local.expected_speakers(), 0.5)
+    counts = count_speakers([local], 0.5)
     np.testing.assert_array_equal(most_active(activity, counts), want > 0)
 
 
@@ -198,19 +198,28 @@ def test_somebody_without_a_voice_is_found_once():
     local = windows_of(rows, [0, 10], 30)
     voices = np.array([[0, NOBODY], [0, NOBODY]])
     [person] = unassigned_speakers(local, voices, local.expected_speakers())
-    assert person.seconds == pytest.approx(1.0)
     assert (person.first + np.flatnonzero(person.alone)).tolist() == list(range(10, 20))
+    assert person.alone[person.alone > 0.0].tolist() == [1.0] * 10
 
 
-def test_what_few_windows_see_is_nobody():
-    """Half a second in one of three windows is a sixth of a second."""
-    rows = ["1" * 5 + "2" * 5, "1" * 10, "1" * 10]
-    local = windows_of(rows, [0, 0, 0], 10)
-    voices = np.array([[0, NOBODY]] * 3)
-    assert unassigned_speakers(local, voices, local.expected_speakers()) == []
+def test_less_than_a_fiftieth_of_the_speech_is_nobody():
+    """Two frames in one of three windows are two thirds of a frame."""
+    for n, found in ((33, [[0.0] * 31 + [1 / 3] * 2]), (34, [])):
+        rows = ["1" * (n - 2) + "22", "1" * n, "1" * n]
+        local = windows_of(rows, [0, 0, 0], n)
+        voices = np.array([[0, NOBODY]] * 3)
+        people = unassigned_speakers(local, voices, local.expected_speakers())
+        assert [person.alone.tolist() for person in people] == found
 
 
-def test_clusters_never_told_apart_are_one_voice_if_they_are_alike():
+def test_who_is_heard_alone_for_longest_comes_first():
+    local = windows_of(["1122200000", "1112222000"], [0, 10], 20)
+    voices = np.array([[0, NOBODY], [0, NOBODY]])
+    people = unassigned_speakers(local, voices, local.expected_speakers())
+    assert [person.first for person in people] == [10, 0]
+
+
+def test_clusters_rarely_told_apart_are_one_voice_if_they_are_alike():
     windows = [Segment("r", 0.0, 0.5), Segment("r", 0.5, 1.0)]
     labels = np.array([0, 1])
     near = np.array([[1.0, 0.0], [0.8, 0.6]])
@@ -219,6 +228,10 @@ def test_clusters_never_told_apart_are_one_voice_if_they_are_alike():
     assert merge_split_clusters(one, windows, labels, near).tolist() == [0, 0]
     assert merge_split_clusters(one, windows, labels, far).tolist() == [0, 1]
     assert merge_split_clusters(two, windows, labels, near).tolist() == [0, 1]
+    both = windows_of(["1" * 10, "1" * 5 + "2" * 5], [0, 0], 10)
+    assert merge_split_clusters(both, windows, labels, near).tolist() == [0, 1]
+    most = windows_of(["1" * 10, "1" * 6 + "2" * 4], [0, 0], 10)
+    assert merge_split_clusters(most, windows, labels, near).tolist() == [0, 0]
 
 
 def test_common_time_is_the_lesser_of_two_in_each_window():

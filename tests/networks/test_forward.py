@@ -6,6 +6,7 @@ input, and what `_reference` gave for it in double precision.
 """
 
 import json
+import pickle
 from math import prod
 from pathlib import Path
 
@@ -165,6 +166,10 @@ def test_three_independent_outputs_become_probabilities_of_all_sets(tiny):
     for group, column in zip(network.classes, found.T, strict=True):
         each = [active[:, i] if i in group else 1 - active[:, i] for i in range(3)]
         np.testing.assert_allclose(column, np.prod(each, axis=0), atol=1e-4)
+    copy = pickle.loads(pickle.dumps(network))  # as other processes get it
+    np.testing.assert_array_equal(
+        copy.log_probabilities(samples[None]), network.log_probabilities(samples[None])
+    )
 
 
 def test_a_filter_is_the_mean_wave_of_its_band():

@@ -54,7 +54,7 @@ MaxTurnGap = Annotated[
     output_option(
         min=0.0,
         help="Longest pause of a speaker to bridge, in seconds.",
-        show_default="0.2, in subtitles 0.5",
+        show_default="0.5",
     ),
 ]
 SplitFolder = Annotated[

@@ -146,8 +146,9 @@ def diarize(
         another speaker is removed. A note reports it if it is kept and frequent.
     min_turn, max_gap : float, optional
         Minimum length of a turn, and maximum length of a pause that is bridged, in
-        seconds; see `sms_diar.timeline.turns.tidy_turns`. Both are 0.2 by default, and
-        0.5 if the result is written as subtitles. With 0 turns do not change.
+        seconds; see `sms_diar.timeline.turns.tidy_turns`. They are 0.2 and 0.5 by
+        default, and both 0.5 if the result is written as subtitles. With 0 turns do not
+        change.
     exclusive : bool, default=False
         Give overlapped speech to one speaker, so that turns do not overlap; see
         `sms_diar.timeline.turns.exclusive_turns`.
@@ -231,7 +232,6 @@ def diarize(
             settings,
             step=chosen.quality.step if step is None else step,
             windows=chosen.quality.windows,
-            voice_weight=chosen.quality.voice_weight,
         )
     build = partial(
         build_method,

@@ -52,12 +52,12 @@ class DiarizeSettings:
     step : float, default=2.0
         Seconds between the starts of the windows of the segmenter; 5 is faster.
     share : float, default=0.4
-        Minimum fraction of the expected number of speakers in a frame that is rounded
-        up, for networks.
+        Minimum probability that two people speak in a frame, for networks, if they are
+        to be counted; that anybody speaks must have a half.
     voice_weight : float, default=5.0
         Weight of the cosines between a frame and the voices, relative to the local
         activities, which range from 0 to 1, for networks.
-    min_turn, max_gap : float, default=0.2
+    min_turn, max_gap : float, default=0.2 and 0.5
         Minimum turn, and maximum pause that is bridged, in seconds; see
         `sms_diar.timeline.turns.tidy_turns`.
     exclusive : bool, default=False

@@ -19,7 +19,6 @@ from sms_diar.embeddings.network import Embedder
 from sms_diar.errors import DataFormatError
 from sms_diar.features.local_activity import (
     count_speakers,
-    count_together,
     local_activity,
     mixed_share,
     stretches_of,
@@ -195,11 +194,11 @@ class NeuralDiarizer:
         # shape of local.probabilities: (n_local_windows, n_window_frames, n_classes)
         expected = local.expected_speakers()
         # shape: (n_frames,)
-        counts = count_speakers(expected, settings.share)
-        solo = counts == 1
+        solo = (expected >= settings.share) & (expected < 1.0 + settings.share)
+        activities = [local]
         if self.networks.second is not None:
-            other = segment(self.networks.second)
-            counts = count_together(local, other, settings.share)
+            activities.append(segment(self.networks.second))
+        counts = count_speakers(activities, settings.share)
         return Heard(local, expected, counts, solo)
 
     def speech(

@@ -105,17 +105,16 @@ def _missed(
     missed: list[FloatArray] = []
     spare = np.inf if most is None else most - len(voices.centres)
     for person in unassigned_speakers(heard.local, local_voices, heard.expected):
-        inside = []
+        weights = np.zeros(len(voices.windows))
         for number, window in enumerate(voices.windows):
             span = heard.local.frames.span(window.start, window.end)
-            alone = person.alone[
-                max(span.start - person.first, 0) : max(span.stop - person.first, 0)
-            ]
-            if 2 * np.count_nonzero(alone) > span.stop - span.start:
-                inside.append(number)
-        if not inside:
+            first, last = (
+                max(frame - person.first, 0) for frame in (span.start, span.stop)
+            )
+            weights[number] = person.alone[first:last].sum()
+        if not weights.any():
             continue
-        [voice] = scale_rows(voices.vectors[inside].mean(axis=0)[None])
+        [voice] = scale_rows(weights[None] @ voices.vectors)
         if (voices.centres @ voice).max() > ALIKE:
             continue  # The segmenter took one person for two.
         alike = [n for n, other in enumerate(missed) if voice @ other > ALIKE]
@@ -149,7 +148,7 @@ def turns_of_frames(recording: str, frames: Frames, speaks: BoolArray) -> list[T
 
 
 # Clusters of one voice: clustering may split a person who speaks for long. In the
-# windows of the segmenter both parts are then the same local speaker, and never two.
+# windows of the segmenter both parts are then the same local speaker rather than two.
 # The segmenter also confuses people, so the parts are merged only if their vectors are
 # similar and one of them is short.
 
@@ -160,8 +159,6 @@ different people in simulated meetings it went up to 0.59."""
 FEW = 20
 """Windows above which a cluster is kept. Clustering is more reliable then: the
 segmenter sometimes takes two people for one for a third of their time."""
-
-_TOLD_APART = 0.1  # share of the common time at which windows separate two clusters
 
 
 def merge_split_clusters(
@@ -185,8 +182,7 @@ def merge_split_clusters(
             if (
                 min(sizes[one], sizes[other]) < FEW
                 and cosines[one, other] > ALIKE
-                and together[one, other] > 0.0
-                and apart[one, other] < _TOLD_APART * together[one, other]
+                and together[one, other] > apart[one, other]
             ):
                 voices[voices == voices[one]] = voices[other]
     found: IntArray = np.unique(voices, return_inverse=True)[1]
@@ -229,28 +225,22 @@ def common_time(
 # Local speakers without a voice are the only trace of that person. Traces in several
 # windows are joined if they speak at the same time, and count if enough windows agree.
 
-MIN_SOLO = 0.3
-"""Minimum solo speech of an unassigned speaker in seconds, in a window of the segmenter
-and as a mean over windows."""
-
 MIN_SOLO_SHARE = 0.02
-"""The same as a share of all speech, since errors add up in long recordings."""
-
-_SEEN = 0.3  # share of the windows that must see a person in a frame
+"""Minimum solo speech of an unassigned speaker, as a share of all speech, because
+errors add up in long recordings."""
 
 
 @dataclass(frozen=True, eq=False)
 class UnassignedSpeaker:
     """A person without a voice.
 
-    `first` is the frame of the recording that `alone` begins with. `alone` is True
-    where the person is heard, and nobody else; `seconds` of it, as a mean over the
-    windows.
+    `first` is the frame of the recording that `alone` begins with. `alone` is the share
+    of the windows of the segmenter that hear this person in a frame, 0 where they hear
+    several people.
     """
 
     first: int
-    alone: BoolArray
-    seconds: float
+    alone: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +261,7 @@ def unassigned_speakers(
     """
     traces = _traces(local, voices)
     single, seen = expected < 1.5, local.seen()
-    speech = float(np.count_nonzero(expected > 0.5)) * local.frames.step
-    least = max(MIN_SOLO, MIN_SOLO_SHARE * speech)
+    least = MIN_SOLO_SHARE * np.count_nonzero(expected > 0.5)
     found = []
     for group in _joined(traces):
         first = min(traces[member].first for member in group)
@@ -285,20 +274,18 @@ def unassigned_speakers(
             total[start : start + len(traces[member].speaking)] += traces[
                 member
             ].speaking
-        share = total / seen[first:last] * single[first:last]
-        seconds = float(share.sum()) * local.frames.step
-        if seconds >= least:
-            found.append(UnassignedSpeaker(first, share > _SEEN, seconds))
-    return sorted(found, key=lambda person: (-person.seconds, person.first))
+        alone = total / seen[first:last] * single[first:last]
+        if alone.sum() >= least:
+            found.append(UnassignedSpeaker(first, alone))
+    return sorted(found, key=lambda person: (-person.alone.sum(), person.first))
 
 
 def _traces(local: LocalActivity, voices: IntArray) -> list[_Trace]:
-    least = MIN_SOLO / local.frames.step
     return [
         _Trace(place.start, speaking[:, speaker] > 0.5)
         for row, (place, speaking, alone) in zip(voices, local.windows(), strict=True)
         for speaker in np.flatnonzero(row == NOBODY).tolist()
-        if np.count_nonzero(alone[:, speaker] > 0.5) >= least
+        if (alone[:, speaker] > 0.5).any()
     ]
 
 
