@@ -309,7 +309,8 @@ def number_evidence_of(
             continue
         segments = session.segments
         times = None if segments is None else RowTimes.of_segments(segments)
-        rows.append(number_evidence(found, brevity(times)))
+        own = proposed.chosen_.weights
+        rows.append(number_evidence(found, brevity(times), own))
         n_speakers = len(np.unique(session.speakers))
         right.append(int(found.labels.max()) + 1 == n_speakers)
         groups.append(session.group)

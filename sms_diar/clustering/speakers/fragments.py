@@ -56,7 +56,7 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.46, 0.56, -0.45, 1.33, 1.44)
+CERTAINTY = (-3.45, 0.57, -0.46, 1.33, 1.38)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, of the
 log size of the smallest cluster, and of the brevity of a recording; estimated by
@@ -65,7 +65,7 @@ log size of the smallest cluster, and of the brevity of a recording; estimated b
 BRIEF = 90.0
 """Seconds of speech in a recording below which speakers are likely to be missed."""
 
-TRUST = (0.79, 0.71)
+TRUST = (0.8, 0.7)
 """Log odds that a label is right: constant, and weight of the sum of `nearness` and the
 log odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
@@ -175,7 +175,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
             many = _is_long(len(chosen.rows)) and not in_order
             fit = self._fit_blocks if many else self._fit_in_order
             merged, near = fit(X, directions, chosen, times, low, high)
-            posterior = count_posterior(merged, brevity(times))
+            posterior = count_posterior(merged, brevity(times), chosen.weights)
             trust = _confidence(near, posterior)
             labels, confidence = merged.labels[chosen.of], trust[chosen.of]
         if not low <= int(labels.max()) + 1 <= high:
@@ -326,19 +326,23 @@ def brevity(times: RowTimes | None) -> float:
     return float(np.log(min(max(times.covered() / BRIEF, 1e-3), 1.0)))
 
 
-def number_evidence(merged: Merged, brevity: float = 0.0) -> tuple[float, ...]:
+def number_evidence(
+    merged: Merged, brevity: float = 0.0, weights: FloatArray | None = None
+) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
     Returns the log odds of the least probable merge that was made and of the most
     probable one that was not, the log size of the smallest cluster, up to `MANY_ROWS`,
-    and the `brevity`.
+    and the `brevity`. `weights` of the rows, shape (n,), are 1 by default.
     """
     made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
-    smallest = np.log(min(np.bincount(merged.labels).min(), MANY_ROWS))
+    smallest = np.log(min(np.bincount(merged.labels, weights).min(), MANY_ROWS))
     return float(made), float(not_made), float(smallest), brevity
 
 
-def count_posterior(merged: Merged, brevity: float = 0.0) -> dict[int, float]:
+def count_posterior(
+    merged: Merged, brevity: float = 0.0, weights: FloatArray | None = None
+) -> dict[int, float]:
     """Return the probability of each number of speakers.
 
     `CERTAINTY` gives the probability of the number found. The rest is shared by its
@@ -351,7 +355,7 @@ def count_posterior(merged: Merged, brevity: float = 0.0) -> dict[int, float]:
         return {n_found: 1.0}
     constant, *slopes = CERTAINTY
     certainty = float(
-        expit(constant + np.dot(slopes, number_evidence(merged, brevity)))
+        expit(constant + np.dot(slopes, number_evidence(merged, brevity, weights)))
     )
     share = (1.0 - certainty) / (fewer + more)
     posterior = {

@@ -410,6 +410,10 @@ def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
     assert count_posterior(merged._replace(refused=0.4))[2] < certainty
     larger = np.repeat(labels, 3)
     assert count_posterior(merged._replace(labels=larger))[2] > certainty
+    # Three rows of a fifth of the usual duration are less evidence than two rows.
+    weights = np.array([0.2, 0.2, 0.2, 1.0, 1.0])
+    assert number_evidence(merged, weights=weights)[2] == pytest.approx(np.log(0.6))
+    assert count_posterior(merged, weights=weights)[2] < certainty
 
 
 def test_the_number_is_less_certain_in_brief_recordings():
