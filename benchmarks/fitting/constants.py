@@ -35,17 +35,24 @@ from sms_diar.types import IntArray
 MODULES = (space, rows, fragments, merging)
 """Modules of the default, in the order of its steps."""
 
-NOT_MEASURED = {
-    **dict.fromkeys(("CERTAINTY", "TRUST", "BRIEF"), "same labels"),
-    "RIDGE": "long",
-}
+NOT_MEASURED = dict.fromkeys(("CERTAINTY", "TRUST", "BRIEF"), "same labels")
 """Constants that change no label of the development sessions, and what they change."""
 
 GENERATIONS = 15
 """Steps of a search without a measurement: it begins near the result."""
 
-LIMITS = ("_BLOCK", "_DISTANCES", "_CHUNK", "_LONG_MEMORY", "_PAIRS", "_ROUNDING")
-"""Limits of memory and of the rounding of times. They are no part of the method."""
+LIMITS = (
+    "_BLOCK",
+    "_CHUNK",
+    "_COORDINATES",
+    "_DISTANCES",
+    "_LONG_MEMORY",
+    "_PAIRS",
+    "_ROUNDING",
+    "MAX_QUERIES",
+)
+"""Limits of memory and time, and of the rounding of times. They do not decide who is
+one speaker."""
 
 
 @dataclass(frozen=True)

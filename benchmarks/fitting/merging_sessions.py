@@ -8,13 +8,14 @@ have few decisions that others do not have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.compare import sources
-from benchmarks.compare.conditions import draw, fitting
+from benchmarks.compare.conditions import Condition, draw, fitting
 from benchmarks.compare.conversations import speaker_of
 from benchmarks.compare.plan import (
     prepare_tasks,
@@ -34,6 +35,17 @@ GROUPS = ("untrained", "changing", "isotropic", "windows", "lengths")
 
 MEETING = "x-vectors"
 """Name of the extractor of the meeting."""
+
+CROWDS = {
+    "crowd-campplus-raw": (30, 100, 200),
+    "pool-campplus-raw": (38,),
+    "pool-ge2e-raw": (38,),
+    "arabic8k-ivectors-raw": (28,),
+}
+"""Sources of crowds, and their numbers of speakers."""
+
+CROWD_LAWS = ("2", "3", "4", "zipf")
+"""Numbers of segments of the speakers of a crowd; see `Condition`."""
 
 MAX_ROWS = 1400
 
@@ -94,6 +106,24 @@ def meeting_sessions(
                     embeddings.vectors[rows].astype(np.float64),
                     speakers[rows],
                     [own[row] for row in rows],
+                )
+
+
+def crowd_sessions(
+    config: Config, catalogue: Mapping[str, Any], runs: int
+) -> Iterator[Session]:
+    """Return sessions of many speakers, most of whom have few segments."""
+    for source, numbers in CROWDS.items():
+        for speakers, law in product(numbers, CROWD_LAWS):
+            if source not in catalogue:
+                continue
+            kind = next(word for key, word in KINDS.items() if f"-{key}" in source)
+            name = f"{source} {speakers} x {law}"
+            condition = Condition(name, f"crowd, {kind}", source, speakers, law, runs)
+            for run in range(runs):
+                drawn = draw(condition, catalogue[source], run, config.seed)
+                yield Session(
+                    f"{name}/{run}", condition.group, kind, drawn.X, drawn.speakers
                 )
 
 

@@ -19,6 +19,7 @@ from scipy.spatial.distance import squareform
 
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.errors import InvalidParameterError
+from sms_diar.scoring.evidence import group_sums
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -70,30 +71,20 @@ def link(scores: FloatArray, method: Linkage = "average") -> Dendrogram:
 
 def mean_features(terms: PairwiseTerms, labels: IntArray) -> PairwiseTerms:
     """Compute the mean scoring vector and bias of each cluster 0, 1, ..."""
-    n_clusters = int(labels.max()) + 1
-    sizes = np.bincount(labels, minlength=n_clusters)
-    sums = np.zeros((n_clusters, terms.U.shape[1]))
-    np.add.at(sums, labels, terms.U)
-    bias = np.bincount(labels, terms.bias, n_clusters)
+    sizes, sums = group_sums(terms.U, labels)
+    bias = np.bincount(labels, terms.bias)
     return PairwiseTerms(sums / sizes[:, None], bias / sizes, terms.constant)
 
 
-def merge_clusters(
-    terms: PairwiseTerms,
-    labels: IntArray,
-    *,
-    n_clusters: int | None = None,
-    threshold: float | None = None,
-) -> IntArray:
-    """Merge the two clusters of highest mean score repeatedly; none may be empty.
+def merge_clusters(terms: PairwiseTerms, labels: IntArray, n_clusters: int) -> IntArray:
+    """Merge the two clusters of highest mean score until `n_clusters` remain.
 
-    Stops at `n_clusters` clusters, or when no two score above the threshold. The result
-    is numbered by first appearance.
+    No cluster may be empty. The result is numbered by first appearance.
     """
     scores: FloatArray = mean_features(terms, labels).matrix()
     np.fill_diagonal(scores, -np.inf)
     clusters = _Clusters(scores, np.bincount(labels).astype(float))
-    clusters.merge_best(n_clusters or 1, -np.inf if threshold is None else threshold)
+    clusters.merge_best(n_clusters, -np.inf)
     return by_first_appearance(clusters.owner[labels])
 
 

@@ -19,7 +19,7 @@ from sms_diar.preprocessing import RecordingPca, scale_rows
 from sms_diar.preprocessing.axes import Shrinkage
 from sms_diar.scoring._arrays import as_counts, as_rows
 from sms_diar.scoring.plda import pair_coefficients, project, transform_plda
-from sms_diar.types import FloatArray, PldaModel
+from sms_diar.types import FloatArray, IntArray, PldaModel
 
 _ROWS = 64
 
@@ -64,7 +64,7 @@ class PairwiseTerms:
             some += self.constant
         return scores
 
-    def select(self, rows: slice) -> PairwiseTerms:
+    def select(self, rows: IntArray) -> PairwiseTerms:
         """Return the terms of some of the vectors."""
         return PairwiseTerms(self.U[rows], self.bias[rows], self.constant)
 

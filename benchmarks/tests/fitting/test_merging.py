@@ -26,6 +26,7 @@ from sms_diar.clustering import SpeakerFragmentMeanShift
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speakers.fragments import CERTAINTY
 from sms_diar.clustering.speakers.merging import WEIGHTS, Weights
+from sms_diar.metrics import score_clustering
 from sms_diar.synthetic import PldaWorld
 
 
@@ -77,15 +78,26 @@ def test_changes_are_undone_after_an_error():
     [
         # K = 1 and the right number.
         ([0, 0, 1, 1], 1.0 + 0.15 + 0.1),
-        # One cluster: purity of the cluster 1/2, of the speakers 1: K = .707.
-        ([0, 0, 0, 0], 0.5**0.5 + 0.1 - (0.75 - 0.5**0.5)),
-        # Four clusters: purity 1, and 1/2 of the speakers; two too many.
-        ([0, 1, 2, 3], 0.5**0.5 - (0.75 - 0.5**0.5)),
+        # One cluster: purity of the cluster 1/2, of the speakers 1: K = .707; half of
+        # the number.
+        ([0, 0, 0, 0], 0.5**0.5 + 0.1 - 0.1 * np.log(2) - (0.75 - 0.5**0.5)),
+        # Four clusters: purity 1, and 1/2 of the speakers; twice the number.
+        ([0, 1, 2, 3], 0.5**0.5 - 0.1 * np.log(2) - (0.75 - 0.5**0.5)),
     ],
 )
 def test_the_quality_of_labels_by_hand(labels, expected):
     one = Session("a/0", "g", "x", np.eye(4), np.array(["a", "a", "b", "b"]))
     assert quality(one, np.array(labels)) == pytest.approx(expected)
+
+
+def test_a_cluster_that_absorbs_a_crowd_costs_quality():
+    # Of 30 speakers with four rows, 15 are one cluster: the paper's K hardly shows it.
+    speakers = np.repeat(np.arange(30), 4)
+    one = Session("a/0", "g", "x", np.eye(120), speakers)
+    absorbed = np.where(speakers < 15, 15, speakers)
+    k = score_clustering(speakers, absorbed).purity.k
+    assert k > 0.9
+    assert quality(one, absorbed) < k - 0.15
 
 
 def test_groups_count_alike():

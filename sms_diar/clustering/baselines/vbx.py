@@ -181,7 +181,7 @@ class VbxSpeakers(SpeakerBaseline):
                 f"{self._name}: the bound still rises after {self.n_steps_} "
                 f"iterations (tol={self.tol:g}); raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return labels
 

@@ -9,10 +9,9 @@ Read ``_reference.py`` first: kNN mean shift of scored pairs in plain NumPy.
 * Parts of ``fragments.py``: ``rows.py`` (times, overlap, repeated passages),
   ``space.py`` (a metric learnt from the session) and ``merging.py`` (which fragments
   are one speaker).
-* Parts of ``evidence.py``: ``evidence_search.py`` climbs the evidence, with loops in
-  ``_evidence_kernels.py``.
 * Loops of ``mean_shift.py``: ``_kernels.py`` moves segments, and cells of
-  ``_cell_kernels.py`` avoid most scores.
-* Numbers of speakers: ``bounds.py`` checks and enforces them, ``agglomerate.py`` merges
+  ``_cell_kernels.py`` avoid most scores. Loops of ``evidence.py``:
+  ``_evidence_kernels.py``.
+* Numbers of speakers: ``bounds.py`` enforces them, ``agglomerate.py`` merges
   points and clusters by their mean scores.
 """

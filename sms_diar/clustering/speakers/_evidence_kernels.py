@@ -14,18 +14,10 @@ from sms_diar.types import FloatArray, IntArray
 
 
 @kernel
-def _quadratic(sums: FloatArray, size: float, psi: FloatArray, weight: float) -> float:
-    total = 0.0
-    for d in range(psi.shape[0]):
-        s = weight * sums[d]
-        total += psi[d] * s * s / (1.0 + weight * size * psi[d])
-    return 0.5 * total
-
-
-@kernel
-def _joint_quadratic(
+def _quadratic(
     one: FloatArray, other: FloatArray, size: float, psi: FloatArray, weight: float
 ) -> float:
+    """Return the part of the evidence of a cluster that depends on its two sums."""
     total = 0.0
     for d in range(psi.shape[0]):
         s = weight * (one[d] + other[d])
@@ -34,33 +26,10 @@ def _joint_quadratic(
 
 
 @kernel
-def _weigh_squares(
-    size: int, psi: FloatArray, weight: float, factors: FloatArray
-) -> None:
-    for c in range(psi.shape[0]):
-        factors[c] = 0.5 * weight**2 * psi[c] / (1.0 + weight * size * psi[c])
-
-
-@kernel
-def _merge_gain(
-    i: int,
-    j: int,
-    sizes: IntArray,
-    sums: FloatArray,
-    values: FloatArray,
-    psi: FloatArray,
-    log_dets: FloatArray,
-    weight: float,
-) -> float:
-    size = sizes[i] + sizes[j]
-    joint = _joint_quadratic(sums[i], sums[j], size, psi, weight)
-    gain: float = joint - log_dets[size] - values[i] - values[j]
-    return gain
-
-
-@kernel
 def _best_partner(
-    i: int,
+    g: int,
+    first: int,
+    end: int,
     sizes: IntArray,
     sums: FloatArray,
     values: FloatArray,
@@ -68,12 +37,14 @@ def _best_partner(
     log_dets: FloatArray,
     weight: float,
 ) -> tuple[int, float]:
-    """Return the cluster after i whose merge with it gains most, and the gain."""
+    """Return the cluster in a range whose merge with g gains most, and the gain."""
     best, most = -1, -np.inf
-    for j in range(i + 1, sizes.shape[0]):
+    for j in range(first, end):
         if sizes[j] == 0:
             continue
-        gain = _merge_gain(i, j, sizes, sums, values, psi, log_dets, weight)
+        size = sizes[g] + sizes[j]
+        joint = _quadratic(sums[g], sums[j], size, psi, weight)
+        gain = joint - log_dets[size] - values[g] - values[j]
         if gain > most:
             best, most = j, gain
     return best, most
@@ -94,15 +65,18 @@ def merge_groups(
     `sizes` and `sums` are changed in place. Returns the final cluster of each cluster.
     """
     n_groups = sizes.shape[0]
+    nothing = np.zeros(psi.shape[0])
     parent = np.arange(n_groups)
     values = np.empty(n_groups)
     partner = np.empty(n_groups, dtype=np.int64)
     gains = np.empty(n_groups)
     for i in range(n_groups):
-        values[i] = _quadratic(sums[i], sizes[i], psi, weight) - log_dets[sizes[i]]
+        values[i] = (
+            _quadratic(sums[i], nothing, sizes[i], psi, weight) - log_dets[sizes[i]]
+        )
     for i in range(n_groups):
         partner[i], gains[i] = _best_partner(
-            i, sizes, sums, values, psi, log_dets, weight
+            i, i + 1, n_groups, sizes, sums, values, psi, log_dets, weight
         )
     left = n_groups
     while left > fewest:
@@ -113,24 +87,43 @@ def merge_groups(
         sizes[i] += sizes[j]
         sizes[j] = 0
         sums[i] += sums[j]
-        values[i] = _quadratic(sums[i], sizes[i], psi, weight) - log_dets[sizes[i]]
+        values[i] = (
+            _quadratic(sums[i], nothing, sizes[i], psi, weight) - log_dets[sizes[i]]
+        )
         gains[j] = -np.inf
         left -= 1
-        for g in range(n_groups):
-            if parent[g] == j:
-                parent[g] = i
+        parent[parent == j] = i
         for g in range(j):
             if sizes[g] == 0:
                 continue
             if g == i or partner[g] == i or partner[g] == j:
                 partner[g], gains[g] = _best_partner(
-                    g, sizes, sums, values, psi, log_dets, weight
+                    g, g + 1, n_groups, sizes, sums, values, psi, log_dets, weight
                 )
             elif g < i:
-                gain = _merge_gain(g, i, sizes, sums, values, psi, log_dets, weight)
+                _, gain = _best_partner(
+                    g, i, i + 1, sizes, sums, values, psi, log_dets, weight
+                )
                 if gain > gains[g]:
                     partner[g], gains[g] = i, gain
     return parent
+
+
+@kernel
+def _prepare_moves(
+    g: int,
+    sizes: IntArray,
+    sums: FloatArray,
+    psi: FloatArray,
+    weight: float,
+    values: FloatArray,
+    factors: FloatArray,
+) -> None:
+    """Set the value of a cluster, and the weights of squares with one more segment."""
+    size = sizes[g] + 1
+    values[g] = _quadratic(sums[g], np.zeros(psi.shape[0]), sizes[g], psi, weight)
+    for c in range(psi.shape[0]):
+        factors[g, c] = 0.5 * weight**2 * psi[c] / (1.0 + weight * size * psi[c])
 
 
 @kernel
@@ -158,9 +151,8 @@ def move_segments(
     factors = np.empty((n_groups, d))
     left = 0
     for g in range(n_groups):
-        values[g] = _quadratic(sums[g], sizes[g], psi, weight)
+        _prepare_moves(g, sizes, sums, psi, weight, values, factors)
         left += sizes[g] > 0
-        _weigh_squares(sizes[g] + 1, psi, weight, factors[g])
     for sweep in range(n_sweeps):
         changes = 0
         for i in range(n):
@@ -170,8 +162,7 @@ def move_segments(
             sizes[own] -= 1
             for c in range(d):
                 sums[own, c] -= U[i, c]
-            _weigh_squares(sizes[own] + 1, psi, weight, factors[own])
-            values[own] = _quadratic(sums[own], sizes[own], psi, weight)
+            _prepare_moves(own, sizes, sums, psi, weight, values, factors)
             best, most = own, -np.inf
             for g in range(n_groups):
                 if sizes[g] == 0 and g != own:
@@ -191,8 +182,7 @@ def move_segments(
             sizes[best] += 1
             for c in range(d):
                 sums[best, c] += U[i, c]
-            _weigh_squares(sizes[best] + 1, psi, weight, factors[best])
-            values[best] = _quadratic(sums[best], sizes[best], psi, weight)
+            _prepare_moves(best, sizes, sums, psi, weight, values, factors)
         if changes == 0:
             return sweep + 1
     return n_sweeps

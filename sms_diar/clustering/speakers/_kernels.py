@@ -128,50 +128,33 @@ def pass_gate(
 
     Both are prefixes of the ranking, so the longer of them is what remains.
     """
-    if least >= size:
-        return size
-    passed = 0
+    keep = 0
     for b in range(size):
         if scores[best[b]] >= limit:
-            passed += 1
-    if passed >= least:
-        at = 0
-        for b in range(size):
-            if scores[best[b]] >= limit:
-                best[at] = best[b]
-                at += 1
-        return passed
+            keep += 1
+    keep = max(keep, least)
+    if keep >= size:
+        return size
     ranked = np.empty(size)
-    chosen = np.empty(least, dtype=np.int64)
+    chosen = np.empty(keep, dtype=np.int64)
     for b in range(size):
         ranked[b] = scores[best[b]]
-    select(ranked, least, chosen, heap)
-    for b in range(least):
+    select(ranked, keep, chosen, heap)
+    for b in range(keep):
         best[b] = best[chosen[b]]
-    return least
+    return keep
 
 
 @part
-def mean_of(
-    states: FloatArray,
-    best: IntArray,
-    size: int,
-    scores: FloatArray,
-    threshold: float,
-    target: FloatArray,
-) -> None:
-    """Plain mean of the chosen states that reach the threshold, in index order."""
-    count = 0
+def mean_of(states: FloatArray, best: IntArray, size: int, target: FloatArray) -> None:
+    """Plain mean of the chosen states, in index order."""
     for d in range(target.shape[0]):
         target[d] = 0.0
     for b in range(size):
-        j = best[b]
-        if scores[j] >= threshold:
-            count += 1
-            for d in range(target.shape[0]):
-                target[d] += states[j, d]
+        for d in range(target.shape[0]):
+            target[d] += states[best[b], d]
     for d in range(target.shape[0]):
-        target[d] /= count
+        target[d] /= size
 
 
 class Map(NamedTuple):
@@ -227,26 +210,6 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
 
 
 @part
-def _next_above(values: FloatArray, at: int, limit: float) -> int:
-    """Return the first index from `at` with a value of at least the limit.
-
-    Whole blocks are tested first, which compiles to wide instructions. If there is
-    none, returns the length.
-    """
-    n = values.shape[0]
-    while at + 32 <= n:
-        some = False
-        for v in range(at, at + 32):
-            some |= values[v] >= limit
-        if some:
-            break
-        at += 32
-    while at < n and values[at] < limit:
-        at += 1
-    return at
-
-
-@part
 def _reached(
     low: FloatArray, count: IntArray, k: int, heap: FloatArray, items: IntArray
 ) -> float:
@@ -256,17 +219,13 @@ def _reached(
     """
     size = 0
     total = 0
-    c = 0
-    while True:
-        if total >= k:
-            c = _next_above(low, c, heap[0])
-        if c == low.shape[0]:
-            break
+    for c in range(low.shape[0]):
+        if total >= k and low[c] < heap[0]:
+            continue
         heap[size], items[size] = low[c], c
         rise(heap, items, size)
         size += 1
         total += count[c]
-        c += 1
         while total - count[items[0]] >= k:
             total -= count[items[0]]
             size -= 1
@@ -323,11 +282,9 @@ def _nearest(
         if j != i:
             scores[j] = dot(U[j], U[i]) + bias[j]
             size = offer(heap, best, size, k, scores[j], j)
-    c = 0
-    while True:
-        c = _next_above(high, c, limit)
-        if c == m:
-            break
+    for c in range(m):
+        if high[c] < limit:
+            continue
         scored += cells.sizes[c]
         for at in range(cells.start[c], cells.start[c] + cells.sizes[c]):
             j = cells.order[at]
@@ -336,7 +293,6 @@ def _nearest(
                 size = offer(heap, best, size, k, scores[j], j)
         if size == k:
             limit = max(limit, heap[0])
-        c += 1
     sort_items(best, size)
     return size, scored
 
@@ -354,7 +310,6 @@ def stochastic_batch(
     constant: float,
     draws: IntArray,
     ks: IntArray,
-    thresholds: FloatArray,
     gate: float,
     least: int,
     chain: Map,
@@ -408,8 +363,7 @@ def stochastic_batch(
         common = bias[i] + constant
         limit = gate * (own + common) - common
         size = pass_gate(room.scores, room.best, size, limit, least, room.heap)
-        limit = thresholds[step] - common
-        mean_of(trails, room.best, size, room.scores, limit, target)
+        mean_of(trails, room.best, size, target)
         length = distance(target[:dim], trails[i, :dim])
         for d in range(target.shape[0]):
             trails[i, d] = target[d]
@@ -432,18 +386,11 @@ def stochastic_batch(
 
 @kernel
 def shift_rows(
-    scores: FloatArray,
-    own: IntArray,
-    states: FloatArray,
-    k: int,
-    gates: FloatArray,
-    least: int,
-    moved: FloatArray,
+    scores: FloatArray, own: IntArray, states: FloatArray, k: int, moved: FloatArray
 ) -> None:
     """Write the mean of the k best of each row of scores into `moved`.
 
-    ``own[row]`` is the point that is always among them, or -1. Scores below
-    ``gates[row]`` count only if among the `least` best.
+    ``own[row]`` is the point that is always among them, or -1.
     """
     best = np.empty(k, dtype=np.int64)
     heap = np.empty(k)
@@ -451,5 +398,4 @@ def shift_rows(
         if own[row] >= 0:
             scores[row, own[row]] = np.inf
         size = select(scores[row], k, best, heap)
-        size = pass_gate(scores[row], best, size, gates[row], least, heap)
-        mean_of(states, best, size, scores[row], -np.inf, moved[row])
+        mean_of(states, best, size, moved[row])

@@ -5,7 +5,7 @@ recomputed from the state. A point moves to the mean of the states of the k poin
 with the highest scores, including itself. Ties go to the lower index.
 
 A gate, which is not in the paper, removes neighbours whose score is below a share of
-the score of the point with itself, but never the `least` best.
+the score of the point with itself, but never the `least` best. Only SMS has it.
 """
 
 from __future__ import annotations
@@ -32,24 +32,16 @@ class Gate(NamedTuple):
 
 
 def nearest(
-    i: int,
-    states: FloatArray,
-    backend: BackEnd,
-    k: int,
-    threshold: float = -np.inf,
-    gate: Gate | None = None,
+    i: int, states: FloatArray, backend: BackEnd, k: int, gate: Gate | None = None
 ) -> IntArray:
-    """Find the k best partners of point i, including itself, in the order of rows.
-
-    Partners that score below the threshold are removed, except i itself.
-    """
+    """Find the k best partners of point i, including itself, in the order of rows."""
     scores = backend.features(states).row(i)
     own = float(scores[i])
     scores[i] = np.inf
     best = np.argsort(-scores, kind="stable")[:k]
     if gate is not None:
         best = best[gate.choose(scores[best], own)]
-    return np.sort(best[scores[best] >= threshold])
+    return np.sort(best)
 
 
 def stochastic(
@@ -57,7 +49,6 @@ def stochastic(
     backend: BackEnd,
     draws: IntArray,
     ks: IntArray,
-    thresholds: FloatArray,
     tol: float,
     n_at_rest: int,
     gate: Gate | None = None,
@@ -66,8 +57,7 @@ def stochastic(
     states = states.copy()
     last_move = np.full(len(states), np.inf)
     for step, i in enumerate(draws):
-        threshold = float(thresholds[step])
-        near = nearest(i, states, backend, int(ks[step]), threshold, gate)
+        near = nearest(i, states, backend, int(ks[step]), gate)
         target = states[near].mean(axis=0)
         last_move[i] = np.linalg.norm(target - states[i])
         states[i] = target
@@ -77,21 +67,12 @@ def stochastic(
 
 
 def blurring(
-    states: FloatArray,
-    backend: BackEnd,
-    k: int,
-    tol: float,
-    max_iter: int,
-    gate: Gate | None = None,
+    states: FloatArray, backend: BackEnd, k: int, tol: float, max_iter: int
 ) -> FloatArray:
     """BMS: all points move together."""
     for _ in range(max_iter):
-        moved = np.array(
-            [
-                states[nearest(i, states, backend, k, gate=gate)].mean(axis=0)
-                for i in range(len(states))
-            ]
-        )
+        near = [nearest(i, states, backend, k) for i in range(len(states))]
+        moved = np.array([states[rows].mean(axis=0) for rows in near])
         longest = np.max(np.linalg.norm(moved - states, axis=1))
         states = moved
         if longest < tol:
@@ -100,12 +81,7 @@ def blurring(
 
 
 def mean_shift(
-    states: FloatArray,
-    backend: BackEnd,
-    k: int,
-    tol: float,
-    max_iter: int,
-    gate: Gate | None = None,
+    states: FloatArray, backend: BackEnd, k: int, tol: float, max_iter: int
 ) -> FloatArray:
     """MS: every point climbs on its own; the points it sees stay in place.
 
@@ -115,11 +91,8 @@ def mean_shift(
     climbing = states.copy()
     for i in range(len(states)):
         for _ in range(max_iter):
-            here = backend.features(climbing[i : i + 1])
-            scores = fixed.matrix(here)[:, 0]
+            scores = fixed.matrix(backend.features(climbing[i : i + 1]))[:, 0]
             near = np.argsort(-scores, kind="stable")[:k]
-            if gate is not None:
-                near = near[gate.choose(scores[near], float(here.row(0)[0]))]
             target = states[np.sort(near)].mean(axis=0)
             length = np.linalg.norm(target - climbing[i])
             climbing[i] = target

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,15 +12,14 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from sms_diar._validation import check_rows_finite, check_share
+from sms_diar._validation import check_count, check_rows_finite, check_share
 from sms_diar.clustering._found import FoundMixin
-from sms_diar.clustering.speakers.bounds import check_bounds
-from sms_diar.clustering.speakers.rows import RowTimes, row_weight_of
+from sms_diar.clustering.speakers.rows import RowTimes
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_training import session_backend
 from sms_diar.scoring.scorer import PairwiseTerms
-from sms_diar.types import FloatArray, IntArray, Segment
+from sms_diar.types import FloatArray, IntArray, RandomState, Segment
 
 
 class SpeakerEstimator(
@@ -90,13 +88,14 @@ class SpeakerEstimator(
         self : object
             The fitted estimator.
         """
-        rows = self._checked_rows(X)
-        with self._prepared(rows):
-            self._fit_rows(rows)
-        return self
+        return self._fit(X)
 
-    def _checked_rows(self, X: npt.ArrayLike) -> FloatArray:
-        """Return the rows as an array, after all checks of rows and parameters."""
+    def _fit(self, X: npt.ArrayLike, **known: Any) -> Self:
+        """Check parameters and rows, set ``backend_`` and label the rows.
+
+        One thread is used: the split of a matrix product among threads can change its
+        last bit, and labels must not depend on the load of the machine.
+        """
         self._check_parameters()
         rows: FloatArray = validate_data(
             self, X, dtype=np.float64, ensure_all_finite=False
@@ -109,18 +108,10 @@ class SpeakerEstimator(
             )
             raise InvalidParameterError(problem, owner=self._name, parameter="X")
         self.check_feasible(len(rows))
-        return rows
-
-    @contextmanager
-    def _prepared(self, rows: FloatArray) -> Iterator[None]:
-        """Set ``backend_``, and use one thread.
-
-        The split of a matrix product among threads can change its last bit, and labels
-        must not depend on the load of the machine.
-        """
         with threadpool_limits(limits=1):
             self.backend_ = self.backend or self._default_backend(rows)
-            yield
+            self._fit_rows(rows, **known)
+        return self
 
     def fit_timed(
         self, X: npt.ArrayLike, segments: Sequence[Segment] | None = None
@@ -195,21 +186,52 @@ class SpeakerEstimator(
 
     def check_feasible(self, n: float = np.inf) -> None:
         """Raise an error if bounds are contradictory or impossible for n segments."""
-        check_bounds(
-            self._name, self.num_speakers, self.min_speakers, self.max_speakers
-        )
-        for name in ("num_speakers", "min_speakers"):
+        for name in ("num_speakers", "min_speakers", "max_speakers"):
             value = getattr(self, name)
-            if value is not None and value > n:
+            if value is None:
+                continue
+            check_count(self._name, name, value)
+            if value > n and name != "max_speakers":
                 problem = f"must be at most the number of segments ({n}), got {value}"
                 raise InvalidParameterError(problem, owner=self._name, parameter=name)
+        few, many = self.min_speakers, self.max_speakers
+        if self.num_speakers is not None and not few is many is None:
+            raise InvalidParameterError(
+                "must be given without min_speakers and max_speakers, got all of them",
+                owner=self._name,
+                parameter="num_speakers",
+                mentions=("min_speakers", "max_speakers"),
+            )
+        if few is not None and many is not None and few > many:
+            raise InvalidParameterError(
+                f"must be at most max_speakers, got {few} and {many}",
+                owner=self._name,
+                parameter="min_speakers",
+                mentions=("max_speakers",),
+            )
 
 
 class TimedEstimator(SpeakerEstimator):
     """Base class with a weight per row and optional times; see its subclasses."""
 
     takes_times: ClassVar[bool] = True
-    row_weight: float | Literal["auto"]
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        row_weight: float | Literal["auto"] = "auto",
+        num_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.backend = backend
+        self.row_weight = row_weight
+        self.num_speakers = num_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.random_state = random_state
 
     @abstractmethod
     def _fit_in_time(self, X: FloatArray, times: RowTimes | None) -> None:
@@ -242,30 +264,28 @@ class TimedEstimator(SpeakerEstimator):
         self : object
             The fitted estimator.
         """
-        rows = self._checked_rows(X)
-        if segments is not None and len(segments) != len(rows):
-            problem = (
-                f"must be one for each of the {len(rows)} rows, got {len(segments)}"
-            )
-            raise InvalidParameterError(problem, owner=self._name, parameter="segments")
-        with self._prepared(rows):
-            self._fit_session(rows, segments)
-        return self
+        return self._fit(X, segments=segments)
 
-    def _fit_rows(self, X: FloatArray) -> None:
-        self._fit_session(X, None)
-
-    def _fit_session(self, X: FloatArray, segments: Sequence[Segment] | None) -> None:
-        if not isinstance(self.row_weight, str):
-            self.row_weight_ = float(self.row_weight)
-        elif segments is not None:
-            self.row_weight_ = row_weight_of(segments)
-        else:
-            self.row_weight_ = self._estimated_row_weight(X)
+    def _fit_rows(
+        self, X: FloatArray, segments: Sequence[Segment] | None = None
+    ) -> None:
         times = None
         if segments is not None:
+            if len(segments) != len(X):
+                problem = (
+                    f"must be one for each of the {len(X)} rows, got {len(segments)}"
+                )
+                raise InvalidParameterError(
+                    problem, owner=self._name, parameter="segments"
+                )
             times = RowTimes.of_segments(segments)
-        elif self.row_weight_ < 1.0:
+        if not isinstance(self.row_weight, str):
+            self.row_weight_ = float(self.row_weight)
+        elif times is not None:
+            self.row_weight_ = times.row_weight()
+        else:
+            self.row_weight_ = self._estimated_row_weight(X)
+        if times is None and self.row_weight_ < 1.0:
             times = RowTimes.of_steps(len(X), self.row_weight_)
         self._fit_in_time(X, times)
         self._tell(1.0)

@@ -12,7 +12,6 @@ Memory is linear in the number of rows, which are in single precision.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -85,6 +84,9 @@ def cluster_blocks(
         some = rows[part], directions[part], own, weights[part]
         return Clusters.of(*some, space.project)
 
+    def stage(start: float) -> Callable[[float], None]:
+        return lambda share: progress(start + 0.05 * share)
+
     if space is None:
         first = similar_blocks(lambda part: rows[part], n, rng)[0]
         learnt = learn_space(rows[first].astype(np.float64), None)
@@ -103,7 +105,7 @@ def cluster_blocks(
 
     def merge(space: SessionSpace, start: float) -> Merged:
         found = sums(space, slice(None), labels)
-        merged = merge_fragments(found, low, high, lambda x: progress(start + 0.05 * x))
+        merged = merge_fragments(found, low, high, stage(start))
         return merged._replace(labels=merged.labels[labels])
 
     merged = merge(space, 0.7)
@@ -111,17 +113,12 @@ def cluster_blocks(
     for number in range(ROUNDS):
         space = space_of_speakers(rows, labels)
         start = 0.75 + 0.25 * number / ROUNDS
-        tell = partial(_tell_share, progress, start)
-        moved = reassign(space, rows, labels, tell)
+        moved = reassign(space, rows, labels, stage(start))
         if int(moved.max()) + 1 >= low:
             labels = moved
         merged = merge(space, start + 0.05)
         weakest, labels = min(weakest, merged.weakest), merged.labels
     return merged._replace(weakest=weakest), space
-
-
-def _tell_share(progress: Callable[[float], None], start: float, share: float) -> None:
-    progress(start + 0.05 * share)
 
 
 def similar_blocks(

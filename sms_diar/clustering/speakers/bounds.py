@@ -1,46 +1,13 @@
-"""Check and enforce bounds on the number of speakers."""
+"""Enforce bounds on the number of speakers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.agglomerate import link, mean_features, merge_clusters
-from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import IntArray
-
-
-def check_bounds(
-    owner: str,
-    num_speakers: int | None,
-    min_speakers: int | None,
-    max_speakers: int | None,
-) -> None:
-    """Raise an error if numbers of speakers are invalid or contradictory."""
-    given = {
-        "num_speakers": num_speakers,
-        "min_speakers": min_speakers,
-        "max_speakers": max_speakers,
-    }
-    for name, value in given.items():
-        if value is not None:
-            check_count(owner, name, value)
-    if num_speakers is not None and not min_speakers is max_speakers is None:
-        raise InvalidParameterError(
-            "must be given without min_speakers and max_speakers, got all of them",
-            owner=owner,
-            parameter="num_speakers",
-            mentions=("min_speakers", "max_speakers"),
-        )
-    if min_speakers is None or max_speakers is None:
-        return
-    if min_speakers > max_speakers:
-        problem = f"must be at most max_speakers, got {min_speakers} and {max_speakers}"
-        raise InvalidParameterError(
-            problem, owner=owner, parameter="min_speakers", mentions=("max_speakers",)
-        )
 
 
 def reach_bounds(
@@ -53,11 +20,10 @@ def reach_bounds(
     equal points are split last. Labels are numbered by first appearance.
     """
     if int(labels.max()) + 1 > high:
-        return merge_clusters(terms, labels, n_clusters=high)
+        return merge_clusters(terms, labels, high)
     while int(labels.max()) + 1 < low:
         members = np.flatnonzero(labels == _loosest(terms, labels))
-        part = PairwiseTerms(terms.U[members], terms.bias[members], terms.constant)
-        halves = link(part.matrix()).labels_of(2)
+        halves = link(terms.select(members).matrix()).labels_of(2)
         labels = labels.copy()
         labels[members[halves == 1]] = labels.max() + 1
     return by_first_appearance(labels)

@@ -8,28 +8,29 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import as_generator
-from sms_diar._validation import check_positive
 from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.speakers._evidence_kernels import merge_groups, move_segments
 from sms_diar.clustering.speakers.base import TimedEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found, Start
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.rows import RowTimes, estimate_row_weight
 from sms_diar.errors import InvalidParameterError
-from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.evidence import group_sums
-from sms_diar.scoring.scorer import PairwiseTerms
-from sms_diar.scoring.session_model import SessionPrior
-from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel, RandomState
+from sms_diar.scoring.session_model import (
+    SessionModel,
+    SessionPrior,
+    adapt_session,
+    log_joint,
+)
+from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel
 
 NEIGHBOURS = (3, 5, 7, 14, 28)
 """Numbers of neighbours in the runs; they are divided by `row_weight_`."""
@@ -48,11 +49,10 @@ NUMBER_CALIBRATION = (-1.265, 0.273)
 
 _FIRST_SIZES = (22.5, 8.0)  # Expected segments per speaker of the first two searches.
 _CHANNEL = 6.0  # Standard deviations beyond which the session mean is a channel offset.
-_CENTRED_MARGIN = 1.25  # Factor of the gain that several speakers need without it.
 _CENTRING = 100.0  # Segments at which half of the session mean is subtracted.
+_ROUNDS = 4  # of adaptation and search from one start
 _SEARCHES = 3  # Each has the weight that follows from the one before.
 _SWEEPS = 5  # Iterations of the refinement if rows do not overlap.
-_KEPT = 3  # Starts that later searches repeat.
 _MIN_CLAIM, _MAX_CLAIM = 1e-3, 0.9999  # Range in which probabilities were calibrated.
 
 
@@ -71,9 +71,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         Number of independent observations per row, below 1 for windows that overlap.
         "auto" computes it from the times given to ``fit``, or estimates it from rows in
         order of time.
-    coarsening : float, default=11.0
-        Segments of a speaker at which errors of the model equal the noise. Larger
-        values find more speakers.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters.
     random_state : int, Generator, RandomState or None, default=None
@@ -100,8 +97,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         because the model is only approximately true.
     log_joint_ : float
         Log probability of the result, up to a constant of the session.
-    k_ : int
-        Number of neighbours of the run that led to the result; 0 for none.
     n_steps_ : int
         Number of moves of single segments in all runs.
     converged_ : bool
@@ -119,25 +114,6 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
     costs O(n g d). Memory is O(n d).
     """
 
-    def __init__(
-        self,
-        *,
-        backend: BackEnd | None = None,
-        row_weight: float | Literal["auto"] = "auto",
-        coarsening: float = COARSENING,
-        num_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.backend = backend
-        self.row_weight = row_weight
-        self.coarsening = coarsening
-        self.num_speakers = num_speakers
-        self.min_speakers = min_speakers
-        self.max_speakers = max_speakers
-        self.random_state = random_state
-
     def estimates(self) -> dict[str, float]:
         """Return the weights of a row, and the log probability of the result."""
         return {
@@ -150,8 +126,10 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         """Assign each row to the most probable speaker."""
         vectors = model_space(self.backend_).vectors(X)
         U = (vectors - self.model_.mean) @ self.model_.transform.T
+        means, variances = self._next
         # Row by row, so that the result does not depend on other rows.
-        best = [int(np.argmax(_log_densities(u, *self._next))) for u in U]
+        terms = ((u - means) ** 2 / variances + np.log(variances) for u in U)
+        best = [int(np.argmin(np.sum(one, axis=1))) for one in terms]
         return np.array(best, dtype=np.int64)
 
     def _estimated_row_weight(self, X: FloatArray) -> float:
@@ -171,38 +149,28 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
         centre = channel + trust * (mean - channel)
         starts = list(self._starts(X, centre, low))
-        margin = _CENTRED_MARGIN if channel.any() else 1.0
-        best = self._best(search, starts, low, high, margin)
+        best = self._best(search, starts)
         refined, probabilities = self._refine(vectors, best, low)
         self.confidence_ = calibrated_labels(probabilities)
         self.labels_ = by_first_appearance(refined)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        posterior = search.count_posterior(best, self.n_clusters_)
-        if posterior:
-            posterior = calibrated_count(posterior, self.n_clusters_, low, high)
-        self.count_posterior_ = posterior
+        claimed = search.count_posterior(best, self.n_clusters_)
+        self.count_posterior_ = calibrated_count(claimed, self.n_clusters_, low, high)
         model = best.model
         self.model_ = PldaModel(channel + model.mean, model.transform, model.psi)
         self.weight_ = best.weight
         self.log_joint_ = best.value
-        self.k_ = best.k
         sizes, sums = group_sums(model.project(vectors), self.labels_)
         self._next = predictive(sizes, sums, model.psi, best.weight)
 
     def _weight(self, n: int, n_groups: int) -> float:
         """Observations that a row counts as, if n rows are from this many speakers."""
         size = self.row_weight_ * n / n_groups
-        return self.row_weight_ * self.coarsening / (self.coarsening + size)
+        return self.row_weight_ * COARSENING / (COARSENING + size)
 
-    def _best(
-        self,
-        search: EvidenceSearch,
-        starts: list[Start],
-        low: int,
-        high: int,
-        margin: float,
-    ) -> Found:
-        n = len(search.rows)
+    def _best(self, search: EvidenceSearch, starts: list[IntArray]) -> Found:
+        """Search from few and from many speakers, and compare with one speaker."""
+        n, low, high = len(search.rows), search.low, search.high
         found = []
         for size in _FIRST_SIZES:
             expected = int(np.clip(round(self.row_weight_ * n / size), low, high))
@@ -210,26 +178,22 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
             self._tell(0.7 + 0.1 * len(found))
         careful, bold = found
         best = bold if search.prefers(bold, careful) else careful
-        if low == 1 and not search.beats_one_speaker(best, margin):
+        if low == 1 and not search.beats_one_speaker(best):
             return search.fixed(np.zeros(n, np.int64), self._weight(n, 1))
         return best
 
     def _settle(
-        self, search: EvidenceSearch, starts: list[Start], weight: float
+        self, search: EvidenceSearch, starts: list[IntArray], weight: float
     ) -> Found:
-        """Search until the weight agrees with the number of speakers found."""
+        """Search until the weight is that of the number of speakers found."""
         found = [search.climb(start, weight, None) for start in starts]
-        order = np.argsort([-one.value for one in found], kind="stable")
-        best: Found = found[order[0]]
+        best: Found = max(found, key=lambda one: one.value)
         self.converged_ = False
         for _ in range(_SEARCHES - 1):
-            weight = self._weight(len(search.rows), best.n_groups)
-            again = [starts[i] for i in order[:_KEPT]]
-            again.append(Start(best.labels, best.k))
-            found = [search.climb(start, weight, best) for start in again]
-            best = max(found, key=lambda one: one.value)
-            settled = self._weight(len(search.rows), best.n_groups)
-            if abs(settled - weight) < 0.03 * weight:
+            expected = best.n_groups
+            weight = self._weight(len(search.rows), expected)
+            best = search.climb(best.labels, weight, best)
+            if best.n_groups == expected:
                 self.converged_ = True
                 break
         return best
@@ -253,7 +217,9 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
             labels = best.labels
         return labels, shares.max(axis=1)
 
-    def _starts(self, X: FloatArray, centre: FloatArray, low: int) -> Iterator[Start]:
+    def _starts(
+        self, X: FloatArray, centre: FloatArray, low: int
+    ) -> Iterator[IntArray]:
         """Propose partitions by gated runs around a centre."""
         n = len(X)
         rng = as_generator(self.random_state)
@@ -261,17 +227,16 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         centred = replace(backend, shift=backend.shift - centre)
         terms = centred.features(centred.prepare(X))
         self.n_steps_ = 0
-        tried = set()
-        for number, (k, stream) in enumerate(
-            zip(NEIGHBOURS, rng.spawn(len(NEIGHBOURS)), strict=True)
-        ):
-            wide = min(round(k / self.row_weight_), max(1, (n + 1) // 2))
-            if wide in tried:
-                continue
-            tried.add(wide)
+        # Numbers that a short session has no room for become one.
+        most = max(1, (n + 1) // 2)
+        sizes = dict.fromkeys(
+            min(round(k / self.row_weight_), most) for k in NEIGHBOURS
+        )
+        streams = rng.spawn(len(sizes))
+        for number, (k, stream) in enumerate(zip(sizes, streams, strict=True)):
             run = SpeakerStochasticMeanShift(
                 backend=centred,
-                k=wide,
+                k=k,
                 gate=GATE,
                 tol=1e-2,
                 max_steps=15 * n,
@@ -282,19 +247,154 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 labels = run.fit(X).labels_
             self.n_steps_ += run.n_steps_
-            self._tell(0.7 * (number + 1) / len(NEIGHBOURS))
-            yield Start(_at_least(terms, labels, low), wide)
+            self._tell(0.7 * (number + 1) / len(sizes))
+            yield reach_bounds(terms, labels, low, n)
 
     def _check_limits(self) -> None:
         super()._check_limits()
-        check_positive(self._name, "coarsening", self.coarsening)
         if self.backend is None or self.backend.kind != "plda":
             problem = "must have a PLDA model; SpeakerFragmentMeanShift needs none"
             raise InvalidParameterError(problem, owner=self._name, parameter="backend")
 
 
-def _at_least(terms: PairwiseTerms, labels: IntArray, low: int) -> IntArray:
-    return reach_bounds(terms, labels, low, len(labels))
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Partition, and the model of the session given this partition."""
+
+    labels: IntArray
+    model: SessionModel
+    weight: float
+    value: float
+
+    @property
+    def n_groups(self) -> int:
+        """Number of clusters."""
+        return int(self.labels.max()) + 1
+
+
+class EvidenceSearch:
+    """Search for the partition and model of highest probability within bounds."""
+
+    def __init__(
+        self, rows: FloatArray, prior: SessionPrior, low: int, high: int
+    ) -> None:
+        self.rows = rows
+        self.prior = prior
+        self.low = low
+        self.high = high
+
+    def climb(self, labels: IntArray, weight: float, known: Found | None) -> Found:
+        """Adapt, merge and move in turn, until the gain is small."""
+        model = self.prior.start if known is None else known.model
+        value = -np.inf
+        for number in range(_ROUNDS):
+            model = adapt_session(
+                self.prior,
+                model,
+                self.rows,
+                labels,
+                weight=weight,
+                n_iter=3 if number == 0 else 1,
+            )
+            labels = self._improve(labels, model, weight)
+            before, value = value, self._value(model, labels, weight)
+            if value - before < 1e-3 * len(labels):
+                break
+        return Found(labels, model, weight, value)
+
+    def fixed(self, labels: IntArray, weight: float) -> Found:
+        """Adapt the model to a fixed partition."""
+        model = adapt_session(
+            self.prior, self.prior.start, self.rows, labels, weight=weight, n_iter=6
+        )
+        return Found(labels, model, weight, self._value(model, labels, weight))
+
+    def prefers(self, one: Found, other: Found) -> bool:
+        """Return whether `one` explains the session better than `other`.
+
+        Both are compared at the weights of both, with log probabilities per whole
+        observation.
+        """
+        if np.array_equal(one.labels, other.labels):
+            return False
+        margin = 0.0
+        for weight in (one.weight, other.weight):
+            values = [self.fixed(found.labels, weight).value for found in (one, other)]
+            margin += (values[0] - values[1]) / weight
+        return margin > 0.0
+
+    def beats_one_speaker(self, found: Found) -> bool:
+        """Return whether several speakers gain more than the cost of the labels.
+
+        The cost is the entropy of the labels, at most 1 nat per segment: in hard
+        sessions much of the labelling remains uncertain.
+        """
+        n = len(self.rows)
+        shares = np.bincount(found.labels) / n
+        cost = min(1.0, -float(np.sum(shares * np.log(shares))))
+        single = self.fixed(np.zeros(n, np.int64), found.weight).value
+        gain = self.fixed(found.labels, found.weight).value - single
+        return gain > cost * found.weight * n
+
+    def count_posterior(self, found: Found, n_speakers: int) -> dict[int, float]:
+        """Return the probabilities of the number found and of lower numbers.
+
+        The best pair of clusters is merged three times, and each result is compared at
+        the same weight. Higher numbers were rejected by the search.
+        """
+        labels, values = found.labels, [self.fixed(found.labels, found.weight).value]
+        U = found.model.project(self.rows)
+        # Refinement may have left fewer speakers than clusters.
+        fewer = min(found.n_groups, n_speakers) - self.low
+        for n_groups in range(
+            found.n_groups - 1, found.n_groups - 1 - min(3, fewer), -1
+        ):
+            labels = _merged(
+                U, labels, found.model.psi, found.weight, n_groups, n_groups
+            )
+            values.append(self.fixed(labels, found.weight).value)
+        odds = np.exp(np.clip(np.array(values) - values[0], -700.0, 0.0))
+        return {
+            n_speakers - step: float(share)
+            for step, share in enumerate(odds / odds.sum())
+        }
+
+    def _value(self, model: SessionModel, labels: IntArray, weight: float) -> float:
+        return log_joint(self.prior, model, self.rows, labels, weight=weight)
+
+    def _improve(
+        self, labels: IntArray, model: SessionModel, weight: float
+    ) -> IntArray:
+        U, psi = np.ascontiguousarray(model.project(self.rows)), model.psi
+        labels = _merged(U, labels, psi, weight, self.low, self.high)
+        groups, sums = group_sums(U, labels)
+        sizes = groups.astype(np.int64)
+        log_dets = _log_dets(len(U), psi, weight)
+        move_segments(U, labels, sizes, sums, psi, log_dets, weight, self.low, 4)
+        return _renumbered(labels)
+
+
+def _merged(
+    U: FloatArray, labels: IntArray, psi: FloatArray, weight: float, low: int, high: int
+) -> IntArray:
+    """Merge the pairs of clusters with the highest gains, within bounds."""
+    sizes, sums = group_sums(U, labels)
+    log_dets = _log_dets(len(U), psi, weight)
+    parent = merge_groups(
+        sizes.astype(np.int64), sums, psi, log_dets, weight, low, high
+    )
+    return _renumbered(parent[labels])
+
+
+def _log_dets(n: int, psi: FloatArray, weight: float) -> FloatArray:
+    """Return the part of the evidence of clusters of 0 to n rows without their sums."""
+    counts = np.arange(n + 1)[:, None]
+    log_dets: FloatArray = 0.5 * np.sum(np.log1p(weight * counts * psi), axis=1)
+    return log_dets
+
+
+def _renumbered(labels: IntArray) -> IntArray:
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def _channel(mean: FloatArray, psi: FloatArray, n: float) -> FloatArray:
@@ -317,10 +417,6 @@ def predictive(
     """
     spread = psi / (1.0 + weight * sizes[:, None] * psi)
     return weight * spread * sums, 1.0 + spread
-
-
-def _log_densities(u: FloatArray, means: FloatArray, variances: FloatArray) -> Any:
-    return -0.5 * np.sum((u - means) ** 2 / variances + np.log(variances), axis=1)
 
 
 def calibrated_labels(probabilities: FloatArray) -> FloatArray:

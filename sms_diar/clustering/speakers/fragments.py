@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
@@ -21,7 +21,12 @@ from sms_diar.clustering.speakers.base import TimedEstimator
 from sms_diar.clustering.speakers.blocks import BLOCK, cluster_blocks
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
-from sms_diar.clustering.speakers.merging import Clusters, Merged, merge_fragments
+from sms_diar.clustering.speakers.merging import (
+    MANY_ROWS,
+    Clusters,
+    Merged,
+    merge_fragments,
+)
 from sms_diar.clustering.speakers.rows import (
     Representatives,
     RowTimes,
@@ -34,7 +39,7 @@ from sms_diar.clustering.speakers.space import SessionSpace, learn_space
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring.backend import BackEnd, build_backend
 from sms_diar.scoring.backend_plda import model_space, phi_of
-from sms_diar.types import AnyArray, FloatArray, IntArray, RandomState
+from sms_diar.types import AnyArray, FloatArray, IntArray
 
 NEIGHBOURS = 8
 """Neighbours of a row in the run that proposes fragments."""
@@ -51,7 +56,7 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.06, 0.42, -0.64, 1.06, 1.19)
+CERTAINTY = (-3.46, 0.56, -0.45, 1.33, 1.44)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, of the
 log size of the smallest cluster, and of the brevity of a recording; estimated by
@@ -60,13 +65,12 @@ log size of the smallest cluster, and of the brevity of a recording; estimated b
 BRIEF = 90.0
 """Seconds of speech in a recording below which speakers are likely to be missed."""
 
-TRUST = (0.98, 0.70, 0.70)
-"""Log odds that a label is right: constant, weight of `nearness`, and weight of the log
-odds of the number of speakers; estimated by `scripts/fit-merging`."""
+TRUST = (0.79, 0.71)
+"""Log odds that a label is right: constant, and weight of the sum of `nearness` and the
+log odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
-MAX_COORDINATES = 300_000
-"""Maximum number of rows times axes in a run: long sessions use the first axes only."""
-
+# Limits of memory and time. Long sessions use the first axes only.
+_COORDINATES = 300_000  # Maximum number of rows times axes in a run.
 _LONG_MEMORY = 2**30  # Bytes of the scores of very many rows and clusters.
 
 
@@ -137,23 +141,6 @@ class SpeakerFragmentMeanShift(TimedEstimator):
     """
 
     without_backend: ClassVar[str] = "no model: space and noise learnt from the session"
-
-    def __init__(
-        self,
-        *,
-        backend: BackEnd | None = None,
-        row_weight: float | Literal["auto"] = "auto",
-        num_speakers: int | None = None,
-        min_speakers: int | None = None,
-        max_speakers: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.backend = backend
-        self.row_weight = row_weight
-        self.num_speakers = num_speakers
-        self.min_speakers = min_speakers
-        self.max_speakers = max_speakers
-        self.random_state = random_state
 
     def long_memory(self, n: int, dim: int) -> int | None:
         """Return the bytes for n rows: three copies in single precision, and scores."""
@@ -228,7 +215,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         n_found = 0
         parts = np.array_split(np.arange(len(kept)), _n_blocks(len(kept)))
         for number, part in enumerate(parts, start=1):
-            backend = self._space.backend(max(2, MAX_COORDINATES // len(part)))
+            backend = self._space.backend(max(2, _COORDINATES // len(part)))
             labels = self._shift(vectors[part], backend, chosen.new_speech, rng)
             if len(parts) > 1:
                 clusters = Clusters.of(
@@ -268,7 +255,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         rng = as_generator(self.random_state)
 
         def shift(space: SessionSpace, block: IntArray) -> IntArray:
-            backend = space.backend(max(2, MAX_COORDINATES // len(block)), length)
+            backend = space.backend(max(2, _COORDINATES // len(block)), length)
             part = rows[block].astype(np.float64)
             return self._shift(part, backend, chosen.new_speech, rng)
 
@@ -343,11 +330,11 @@ def number_evidence(merged: Merged, brevity: float = 0.0) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
     Returns the log odds of the least probable merge that was made and of the most
-    probable one that was not, the log size of the smallest cluster, up to 50 rows, and
-    the `brevity`.
+    probable one that was not, the log size of the smallest cluster, up to `MANY_ROWS`,
+    and the `brevity`.
     """
     made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
-    smallest = np.log(min(np.bincount(merged.labels).min(), 50))
+    smallest = np.log(min(np.bincount(merged.labels).min(), MANY_ROWS))
     return float(made), float(not_made), float(smallest), brevity
 
 
@@ -424,8 +411,8 @@ def nearness(
 def _confidence(near: FloatArray, posterior: Mapping[int, float]) -> FloatArray:
     """Return the probability that each label is right."""
     certainty = logit(np.clip(max(posterior.values()), 0.01, 0.99))
-    constant, of_nearness, of_certainty = TRUST
-    return np.asarray(expit(constant + of_nearness * near + of_certainty * certainty))
+    constant, slope = TRUST
+    return np.asarray(expit(constant + slope * (near + certainty)))
 
 
 def _n_blocks(n: int) -> int:

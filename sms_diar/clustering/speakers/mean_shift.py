@@ -17,22 +17,15 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import as_generator
-from sms_diar._validation import (
-    check_choice,
-    check_count,
-    check_positive,
-    check_real,
-    check_share,
-    is_real,
-)
+from sms_diar._validation import check_count, check_positive, check_real, check_share
 from sms_diar.clustering._modes import merge_resting_points
-from sms_diar.clustering.agglomerate import mean_features, merge_clusters
+from sms_diar.clustering.agglomerate import mean_features
 from sms_diar.clustering.speakers._cell_kernels import CellSearch
 from sms_diar.clustering.speakers._kernels import Map, shift_rows, stochastic_batch
 from sms_diar.clustering.speakers.base import SpeakerEstimator
@@ -50,10 +43,7 @@ class KnnMeanShift(SpeakerEstimator):
     """Base class of kNN mean shift; subclasses move the states."""
 
     k: Any
-    gate: float | None
-    gate_least: int
     tol: float
-    merge: str
     merge_threshold: float | None
 
     @abstractmethod
@@ -95,42 +85,24 @@ class KnnMeanShift(SpeakerEstimator):
                 f"{self._name}: the longest last move is still {longest:.2g} after "
                 f"{n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _merge(self, resting: FloatArray, backend: BackEnd) -> IntArray:
         """Labels of resting states."""
         # The back end only uses directions.
         points = scale_rows(resting) if backend.normalize_state else resting
-        if self.merge == "distance":
-            threshold = self.merge_threshold
-            if threshold is None:
-                threshold = default_merge_threshold(points)
-            return merge_resting_points(points, threshold)
-        # Points at one position are one cluster; positions are merged by score.
-        labels = merge_resting_points(points, default_merge_threshold(points) / 10)
-        threshold = 0.0 if self.merge_threshold is None else self.merge_threshold
-        return merge_clusters(backend.features(resting), labels, threshold=threshold)
-
-    def _gate(self, n: int) -> tuple[float, int]:
-        """Share and least number of the gate; without one, all n pass."""
-        return (0.0, n) if self.gate is None else (float(self.gate), self.gate_least)
+        # Equal points at the origin have no length.
+        length = float(np.median(np.linalg.norm(points, axis=1))) or 1.0
+        return merge_resting_points(points, self.merge_threshold or 0.2 * length)
 
     def _largest_k(self) -> int:
         return int(np.max(self.k))
 
     def _check_limits(self) -> None:
-        if self.gate is not None and not is_real(self.gate):
-            problem = f"must be a finite number or None, got {self.gate!r}"
-            raise InvalidParameterError(problem, owner=self._name, parameter="gate")
-        check_count(self._name, "gate_least", self.gate_least)
         check_positive(self._name, "tol", self.tol)
-        check_choice(self._name, "merge", self.merge, ("distance", "score"))
         if self.merge_threshold is not None:
-            if self.merge == "distance":
-                check_positive(self._name, "merge_threshold", self.merge_threshold)
-            else:
-                check_real(self._name, "merge_threshold", self.merge_threshold)
+            check_positive(self._name, "merge_threshold", self.merge_threshold)
 
 
 class SpeakerMeanShift(KnnMeanShift):
@@ -144,21 +116,13 @@ class SpeakerMeanShift(KnnMeanShift):
         (:func:`~sms_diar.scoring.session_backend`).
     k : int, default=17
         Number of neighbours, including the segment itself.
-    gate : float or None, default=None
-        Ignore neighbours whose score is below this share of the score of the segment
-        with itself at its current position. None ignores none, as in the paper.
-    gate_least : int, default=5
-        Number of best neighbours that always pass the gate, including the segment.
     tol : float, default=1e-3
         A segment rests if its move is shorter than this, for unit-length embeddings.
     max_iter : int, default=200
         Maximum number of moves per segment.
-    merge : {"distance", "score"}, default="distance"
-        Rule to form clusters of resting points: connected components of points closer
-        than `merge_threshold`, or average linkage of positions whose mean score
-        exceeds it.
     merge_threshold : float or None, default=None
-        None means 0.2 (for unit lengths) for distances and 0 for scores.
+        Clusters are connected components of resting points that are closer than this.
+        None means 0.2 of the median length of a point.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. If there are too many, clusters of highest
         mean score are merged. If there are too few, k is halved.
@@ -190,11 +154,8 @@ class SpeakerMeanShift(KnnMeanShift):
         *,
         backend: BackEnd | None = None,
         k: int = 17,
-        gate: float | None = None,
-        gate_least: int = 5,
         tol: float = 1e-3,
         max_iter: int = 200,
-        merge: Literal["distance", "score"] = "distance",
         merge_threshold: float | None = None,
         num_speakers: int | None = None,
         min_speakers: int | None = None,
@@ -202,11 +163,8 @@ class SpeakerMeanShift(KnnMeanShift):
     ) -> None:
         self.backend = backend
         self.k = k
-        self.gate = gate
-        self.gate_least = gate_least
         self.tol = tol
         self.max_iter = max_iter
-        self.merge = merge
         self.merge_threshold = merge_threshold
         self.num_speakers = num_speakers
         self.min_speakers = min_speakers
@@ -216,13 +174,6 @@ class SpeakerMeanShift(KnnMeanShift):
         super()._check_limits()
         check_count(self._name, "k", self.k)
         check_count(self._name, "max_iter", self.max_iter)
-
-    def _row_gates(self, here: PairwiseTerms, n: int) -> tuple[FloatArray, int]:
-        """Minimum scores of the rows, without the term that a row has in common."""
-        gate, least = self._gate(n)
-        common = here.bias + here.constant
-        own = np.einsum("ij,ij->i", here.U, here.U) + here.bias + common
-        return gate * own - common, least
 
     def _remedy(self) -> str:
         return f"raise max_iter (now {self.max_iter}) or tol"
@@ -241,9 +192,7 @@ class SpeakerMeanShift(KnnMeanShift):
                 here = backend.features(states[rows])
                 moved = np.empty((len(rows), states.shape[1]))
                 scores = here.U @ terms.U.T + terms.bias
-                gates, least = self._row_gates(here, n)
-                no_row = np.full(len(rows), -1)
-                shift_rows(scores, no_row, fixed, k, gates, least, moved)
+                shift_rows(scores, np.full(len(rows), -1), fixed, k, moved)
                 lengths[rows] = np.linalg.norm(moved - states[rows], axis=1)
                 states[rows] = moved
             n_steps += len(moving)
@@ -270,14 +219,10 @@ class SpeakerBlurringMeanShift(SpeakerMeanShift):
             moved = np.empty_like(states)
             for rows in _blocks(np.arange(n), n):
                 scores = terms.U[rows] @ terms.U.T + terms.bias
-                here = terms.select(slice(rows[0], rows[-1] + 1))
-                gates, least = self._row_gates(here, n)
-                out = moved[rows[0] : rows[-1] + 1]
-                shift_rows(scores, rows, states, k, gates, least, out)
+                shift_rows(scores, rows, states, k, moved[rows[0] : rows[-1] + 1])
             longest = float(np.max(np.linalg.norm(moved - states, axis=1)))
             states = moved
-            # Moves shrink geometrically, so their logarithm measures progress.
-            self._tell(math.log(max(longest, self.tol)) / math.log(self.tol))
+            self._tell(self.tol / max(longest, self.tol))
             if longest < self.tol:
                 break
             terms = backend.features(states)
@@ -293,15 +238,18 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         Number of neighbours, including the segment itself. If a pair is given, the
         number is drawn uniformly from this closed range at each step (doubly
         stochastic mean shift).
-    score_range : pair of floats or None, default=None
-        Range from which a minimum score of neighbours is drawn at each step.
+    gate : float or None, default=None
+        Ignore neighbours whose score is below this share of the score of the segment
+        with itself at its current position. None ignores none, as in the paper.
+    gate_least : int, default=5
+        Number of best neighbours that always pass the gate, including the segment.
     tol : float, default=1e-3
         A segment rests if its last move is shorter than this, for unit lengths.
     rest_share : float, default=1.0
         The run ends when this share of the segments rests.
     max_steps : int or None, default=None
         Maximum number of moves in total; None means 200 per segment.
-    backend, gate, gate_least, merge, merge_threshold
+    backend, merge_threshold
         As for `SpeakerMeanShift`.
     num_speakers, min_speakers, max_speakers
         As for `SpeakerMeanShift`.
@@ -341,11 +289,9 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         k: int | tuple[int, int] = 17,
         gate: float | None = None,
         gate_least: int = 5,
-        score_range: tuple[float, float] | None = None,
         tol: float = 1e-3,
         rest_share: float = 1.0,
         max_steps: int | None = None,
-        merge: Literal["distance", "score"] = "distance",
         merge_threshold: float | None = None,
         num_speakers: int | None = None,
         min_speakers: int | None = None,
@@ -356,11 +302,9 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         self.k = k
         self.gate = gate
         self.gate_least = gate_least
-        self.score_range = score_range
         self.tol = tol
         self.rest_share = rest_share
         self.max_steps = max_steps
-        self.merge = merge
         self.merge_threshold = merge_threshold
         self.num_speakers = num_speakers
         self.min_speakers = min_speakers
@@ -378,14 +322,9 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         if ends[0] > ends[1]:
             problem = f"must be a pair with low <= high, got {self.k!r}"
             raise InvalidParameterError(problem, owner=self._name, parameter="k")
-        if self.score_range is not None:
-            pair = self.score_range
-            good = len(pair) == 2 and all(is_real(end) for end in pair)
-            if not good or pair[0] > pair[1]:
-                problem = f"must be a pair of numbers with low <= high, got {pair!r}"
-                raise InvalidParameterError(
-                    problem, owner=self._name, parameter="score_range"
-                )
+        if self.gate is not None:
+            check_real(self._name, "gate", self.gate)
+        check_count(self._name, "gate_least", self.gate_least)
         check_share(self._name, "rest_share", self.rest_share)
         if self.max_steps is not None:
             check_count(self._name, "max_steps", self.max_steps)
@@ -397,8 +336,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
     ) -> tuple[FloatArray, int, float]:
         rng = as_generator(self.random_state)
-        # Separate streams, so that segments are drawn as in plain SMS.
-        k_rng, score_rng = rng.spawn(2)
+        k_rng = rng.spawn(1)[0]  # so that segments are drawn as in plain SMS
         n, d = states.shape
         low_k = int(np.min(self.k) * k / self._largest_k()) or 1
         U, bias = terms.U.copy(), terms.bias.copy()
@@ -406,7 +344,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         chain = _map_of(backend)
         images = states @ backend.matrix.T
         trails = np.hstack([states, images, images @ backend.projection.T])
-        gate, least = self._gate(n)
+        gate, least = (0.0, n) if self.gate is None else (self.gate, self.gate_least)
         last_move = np.full(n, np.inf)
         n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or 200 * n
@@ -418,9 +356,6 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
             size = min(size, limit - step)
             draws = rng.integers(n, size=size)
             ks = k_rng.integers(low_k, k + 1, size=size)
-            thresholds = np.full(size, -np.inf)
-            if self.score_range is not None:
-                thresholds = score_rng.uniform(*self.score_range, size=size)
             snapshot = search.snapshot(draws)
             done, scored = stochastic_batch(
                 trails,
@@ -434,8 +369,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
                 backend.constant,
                 draws,
                 ks,
-                thresholds,
-                gate,
+                float(gate),
                 least,
                 chain,
                 self.tol,
@@ -448,12 +382,6 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
             self._tell(resting / n_at_rest)
         longest = float(np.sort(last_move)[n_at_rest - 1])
         return trails[:, :d].copy(), step, longest
-
-
-def default_merge_threshold(points: FloatArray) -> float:
-    """Return a fifth of the typical length of a point: 0.2 for unit lengths."""
-    typical = float(np.median(np.linalg.norm(points, axis=1)))
-    return 0.2 * typical if typical > 0.0 else 0.2
 
 
 def batch_size(n: int) -> int:

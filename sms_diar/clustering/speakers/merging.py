@@ -8,7 +8,7 @@ measurements without units, so that they mean the same for any extractor:
 * similarity: cosine of the mean embeddings as the extractor gave them, corrected for
   sampling;
 * direction: cosine of the means in the space of the session, seen from its centre;
-* smaller, larger: log numbers of rows;
+* smaller, larger: log numbers of rows, up to `MANY_ROWS`;
 * width: log variance of the wider cluster relative to the others, because a cluster of
   several speakers must not attract more.
 
@@ -43,7 +43,12 @@ MEASUREMENTS = (
 )
 
 POOLED_ROWS = 10.0
-"""Rows that the common variance counts as, against the variance of one cluster."""
+"""Rows that the common variance counts as, against the variance of one cluster, and
+about the maximum number of rows that a cluster contributes to it."""
+
+MANY_ROWS = 70.0
+"""Size from which a cluster does not attract others more strongly: otherwise one that
+grows may absorb a crowd."""
 
 UNDECIDED = 0.4
 """Probability down to which merges are tried. They are kept if the next has less than
@@ -67,14 +72,14 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights(
-    distance=-2.17,
-    similarity=7.88,
-    direction=0.68,
-    smaller=-1.52,
+    distance=-2.73,
+    similarity=8.59,
+    direction=0.48,
+    smaller=-1.39,
     larger=1.1,
-    width=-3.4,
-    constant=-0.89,
-    ambiguity=2.25,
+    width=-3.82,
+    constant=0.37,
+    ambiguity=2.83,
 )
 
 
@@ -151,8 +156,7 @@ class Clusters:
             are undefined.
         """
         n, q = self.sizes, self.means.shape[1]
-        n_free = max(float(n.sum()) - len(n), 1.0)
-        noise = max(float(self.spreads.sum()) / n_free, 1e-12)
+        noise = max(_common_variance(self.spreads, n), 1e-12)
         variances = _shrunk(self.spreads, n, noise)
         sampling = variances / n  # variance of a mean, shape: (g,)
         energy = np.sum(self.means**2, axis=1)
@@ -162,17 +166,18 @@ class Clusters:
         centred = self.means - n @ self.means / n.sum()
         lengths = np.sum(centred**2, axis=1) - sampling
         direction = _cosines(centred, np.maximum(lengths, 0.2 * sampling + 1e-12), part)
-        raw_noise = float(self.raw_spreads.sum()) / n_free
+        raw_noise = _common_variance(self.raw_spreads, n)
         raw_sampling = _shrunk(self.raw_spreads, n, raw_noise) / n
         raw_lengths = np.sum(self.raw_means**2, axis=1) - raw_sampling
         similarity = _cosines(self.raw_means, np.maximum(raw_lengths, 1e-6), part)
+        sizes = np.minimum(n, MANY_ROWS)
         widths = np.log(variances / _weighted_median(variances, np.sqrt(n)))
         return {
             "distance": np.log(np.sqrt(squared * q / noise) + 0.1),
             "similarity": np.clip(similarity, -0.5, 1.2),
             "direction": np.clip(direction, -1.0, 1.2),
-            "smaller": np.log(np.minimum(n[part, None], n)),
-            "larger": np.log(np.maximum(n[part, None], n)),
+            "smaller": np.log(np.minimum(sizes[part, None], sizes)),
+            "larger": np.log(np.maximum(sizes[part, None], sizes)),
             "width": np.maximum(widths[part, None], widths),
         }
 
@@ -325,6 +330,18 @@ def _moments(
         differences = project(rows[part]) - means[labels[part]]
         squared[part] = np.sum(differences**2, axis=1)
     return means, np.bincount(labels, weights * squared).astype(np.float64)
+
+
+def _common_variance(spreads: FloatArray, sizes: FloatArray) -> float:
+    """Return the variance within a typical cluster.
+
+    Clusters differ in their variances, so the weight of a large one is limited. If it
+    grew with the rows, a cluster of many speakers would raise the noise, bring all
+    clusters closer together, and so absorb the session.
+    """
+    free = np.maximum(sizes - 1.0, 0.0)
+    weights = POOLED_ROWS / (free + POOLED_ROWS)
+    return float(weights @ spreads) / max(float(weights @ free), 1.0)
 
 
 def _shrunk(spreads: FloatArray, sizes: FloatArray, common: float) -> FloatArray:

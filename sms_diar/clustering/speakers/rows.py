@@ -20,15 +20,9 @@ from sms_diar.types import AnyArray, FloatArray, IntArray, Segment
 MIN_NEW_SPEECH = 0.5
 """Share of new speech in a window below which windows are thinned out."""
 
-MIN_ORDERED = 0.75
-"""Share of rows that are closer to the next one than to the second, if rows overlap."""
-
 REPEATED = 0.25
-"""Share of windows with a repetition from which repetitions are removed."""
-
-MIN_HALVES = 20
-"""Number of windows that share half of their speech with the next one, below which no
-repetitions are looked for."""
+"""Share of windows with a repetition from which repetitions are removed, and of windows
+that must share half of their speech with the next one, to look for repetitions."""
 
 MAX_QUERIES = 1000
 """Rows, evenly spaced, whose neighbours are examined."""
@@ -73,6 +67,11 @@ class RowTimes:
         durations = self.end - self.start
         return np.asarray(durations / np.median(durations))
 
+    def row_weight(self) -> float:
+        """Return the time that rows cover as a share of their summed durations."""
+        summed = float((self.end - self.start).sum())
+        return self.covered() / summed if summed > 0.0 else 1.0
+
     def covered(self) -> float:
         """Return the seconds that rows cover; overlap counts once."""
         order = np.argsort(self.start, kind="stable")
@@ -108,15 +107,7 @@ def row_weight_of(segments: Sequence[Segment]) -> float:
     >>> round(row_weight_of(windows), 3)  # 50 of 99 seconds
     0.505
     """
-    covered, summed = 0.0, 0.0
-    recording, end = None, 0.0
-    for segment in sorted(segments):
-        if segment.recording != recording:
-            recording, end = segment.recording, 0.0
-        covered += max(0.0, segment.end - max(segment.start, end))
-        end = max(end, segment.end)
-        summed += segment.duration
-    return covered / summed if summed > 0.0 else 1.0
+    return RowTimes.of_segments(segments).row_weight()
 
 
 def estimate_row_weight(rows: FloatArray) -> float:
@@ -138,11 +129,15 @@ def estimate_row_weight(rows: FloatArray) -> float:
     def differences(lag: int, queries: IntArray) -> FloatArray:
         return np.asarray(np.sum((rows[queries + lag] - rows[queries]) ** 2, axis=1))
 
-    # In random order, half of the rows are closer to the next one: three standard
-    # deviations above it exclude a few rows.
+    # The middle one of three windows that overlap lies between the others. In random
+    # order this is true of a third of the rows, and of at most half if they are sorted
+    # by speaker; two standard deviations above half are required.
     queries = evenly(n - 2)
-    ordered = np.mean(differences(1, queries) < differences(2, queries))
-    if ordered < max(MIN_ORDERED, 0.5 + 1.5 / np.sqrt(len(queries))):
+    outer = differences(2, queries)
+    is_between = (differences(1, queries) < outer) & (
+        differences(1, queries + 1) < outer
+    )
+    if is_between.mean() <= 0.5 + 1.0 / np.sqrt(len(queries)):
         return 1.0
     first = last = float(np.quantile(differences(1, evenly(n - 1)), 0.25))
     steps = 1
@@ -257,7 +252,9 @@ def _thin(times: RowTimes) -> tuple[IntArray, IntArray]:
     left = np.maximum(right - 1, 0)
     left_distance = np.abs(middles - kept_middles[left])
     is_left = left_distance <= np.abs(kept_middles[right] - middles)
-    return _in_order(np.array(kept, dtype=np.int64), np.where(is_left, left, right))
+    nearest = np.array(kept, dtype=np.int64)[np.where(is_left, left, right)]
+    rows = np.sort(kept)
+    return rows, np.searchsorted(rows, nearest)
 
 
 def _distinct(directions: AnyArray) -> tuple[IntArray, IntArray]:
@@ -276,14 +273,6 @@ def _distinct(directions: AnyArray) -> tuple[IntArray, IntArray]:
     return np.array(first, dtype=np.int64), of
 
 
-def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
-    """Sort representatives, and renumber references to them."""
-    order = np.argsort(rows)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rows[order], rank[of]
-
-
 def _repeated_half2(directions: FloatArray, times: RowTimes) -> float | None:
     """Return the squared distance of windows that share half, if many are repeated.
 
@@ -293,7 +282,7 @@ def _repeated_half2(directions: FloatArray, times: RowTimes) -> float | None:
     by a factor of two. Returns None if too few windows are.
     """
     before, after = times.halves()
-    if len(before) < MIN_HALVES:
+    if len(before) < REPEATED * len(directions):
         return None
     differences = directions[before] - directions[after]
     half2 = float(np.median(np.sum(differences**2, axis=1)))

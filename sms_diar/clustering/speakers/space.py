@@ -41,9 +41,6 @@ CALM = 0.5
 """Share of consecutive windows that are used: those with the smallest differences. The
 speaker may change between the others."""
 
-RIDGE = 1e-3
-"""Added to the covariance within speakers, relative to its mean variance."""
-
 
 @dataclass(frozen=True, eq=False)
 class SessionSpace:
@@ -126,13 +123,12 @@ def space_along(axes: FloatArray, rows: AnyArray) -> SessionSpace:
 
 def space_of_speakers(rows: AnyArray, labels: IntArray) -> SessionSpace:
     """Learn the space of many rows, shape (n, d), from speakers 0, 1, ..."""
-    n, d = rows.shape
+    n = len(rows)
     mean, total = _mean_and_covariance(rows)
     sums, sizes = sum_rows(labels, rows), np.bincount(labels)
     means = sums / sizes[:, None] - mean
     within = total - means.T @ (sizes[:, None] * means) / n
     within *= n / max(n - len(sizes), 1)
-    within += RIDGE * np.trace(within) / d * np.eye(d)
     whiten = _inverse_root(within)
     variances, vectors = np.linalg.eigh(whiten.T @ total @ whiten)
     q = max(1, int(np.count_nonzero(variances > 1.0)))

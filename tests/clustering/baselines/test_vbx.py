@@ -96,6 +96,7 @@ def test_warns_with_a_remedy_when_the_limit_is_hit():
     X = WORLD.draw_session(6, random_state=1).X
     with pytest.warns(ConvergenceWarning) as caught:
         model = VbxSpeakers(backend=world_backend(), max_iter=1).fit(X)
+    assert caught[0].filename == __file__
     assert str(caught[0].message) == (
         "VbxSpeakers: the bound still rises after 1 iterations (tol=0.0001); raise "
         "max_iter or tol"

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.base import clone
 
-from sms_diar.clustering.speakers import evidence, evidence_search
+from sms_diar.clustering.speakers import evidence
 from sms_diar.clustering.speakers.evidence import (
     LABEL_CALIBRATION,
     NUMBER_CALIBRATION,
+    EvidenceSearch,
     SpeakerEvidenceMeanShift,
     calibrated_count,
     calibrated_labels,
 )
-from sms_diar.clustering.speakers.evidence_search import EvidenceSearch
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain
@@ -229,13 +229,6 @@ def test_the_posterior_compares_the_joints_of_the_best_unions():
     assert posterior[2] == pytest.approx(odds / (1.0 + odds), rel=1e-6)
 
 
-def test_nothing_is_said_about_very_many_speakers(monkeypatch):
-    X, truth = session(5)
-    search, found = searched(X, truth, low=1)
-    monkeypatch.setattr(evidence_search, "_MOST_GROUPS", 4)
-    assert search.count_posterior(found, 5) == {}
-
-
 def searched(X, truth, low):
     """A search, and the truth as what it found."""
     space = model_space(trained())
@@ -267,7 +260,6 @@ def test_a_back_end_without_a_plda_model_is_refused(backend):
     [
         ("row_weight", 0.0),
         ("row_weight", "half"),
-        ("coarsening", 0),
         ("num_speakers", 9),
     ],
 )

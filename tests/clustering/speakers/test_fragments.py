@@ -443,11 +443,9 @@ def test_nearness_on_a_line():
 
 def test_confidence_grows_with_nearness_and_with_the_number():
     near = np.array([-1.0, 0.0, 2.0])
-    constant, of_nearness, of_certainty = TRUST
+    constant, slope = TRUST
     found = _confidence(near, {2: 0.8, 3: 0.2})
-    np.testing.assert_allclose(
-        found, expit(constant + of_nearness * near + of_certainty * logit(0.8))
-    )
+    np.testing.assert_allclose(found, expit(constant + slope * (near + logit(0.8))))
     assert (np.diff(found) > 0.0).all()
     assert (_confidence(near, {2: 0.95, 3: 0.05}) > found).all()
     assert (_confidence(near, {2: 1.0}) < 1.0).all()

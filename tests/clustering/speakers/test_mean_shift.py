@@ -15,7 +15,11 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.agglomerate import mean_features, merge_clusters
+from sms_diar.clustering.agglomerate import (
+    constrained_groups,
+    mean_features,
+    merge_clusters,
+)
 from sms_diar.clustering.speakers import _kernels, _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
 from sms_diar.errors import InvalidParameterError
@@ -87,7 +91,6 @@ def test_stochastic_run_equals_the_reference(name):
         backend,
         draws,
         np.full(len(draws), 9),
-        np.full(len(draws), -np.inf),
         1e-3,
         n,
     )
@@ -100,21 +103,18 @@ def test_stochastic_run_equals_the_reference(name):
 def test_random_neighbourhoods_equal_the_reference():
     X, _ = session(spread=0.8)
     backend = plda_backend()
-    model = SpeakerStochasticMeanShift(
-        backend=backend, k=(5, 12), score_range=(-20.0, 5.0), max_steps=300
-    )
+    model = SpeakerStochasticMeanShift(backend=backend, k=(5, 12), max_steps=300)
     rng = np.random.default_rng(8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.set_params(random_state=rng).fit(X)
     rng = np.random.default_rng(8)
-    k_rng, score_rng = rng.spawn(2)
+    k_rng = rng.spawn(1)[0]
     states, _ = _reference.stochastic(
         backend.prepare(X),
         backend,
         rng.integers(len(X), size=300),
         k_rng.integers(5, 13, size=300),
-        score_rng.uniform(-20.0, 5.0, size=300),
         1e-3,
         len(X),
     )
@@ -218,10 +218,16 @@ def test_merging_takes_the_highest_mean_score_first():
     backend = build_backend(FoldedChain(np.eye(2), np.zeros(2), in_length=1.0))
     terms = backend.features(X)
     labels = np.array([0, 0, 1, 1, 2])
-    assert merge_clusters(terms, labels, n_clusters=2).tolist() == [0, 0, 0, 0, 1]
-    assert merge_clusters(terms, labels, threshold=0.9).tolist() == labels.tolist()
+    assert merge_clusters(terms, labels, 2).tolist() == [0, 0, 0, 0, 1]
+
+    def merged_above(threshold):
+        apart = np.zeros((5, 5), dtype=bool)
+        together = {"threshold": threshold, "together": labels}
+        return constrained_groups(terms.matrix(), apart, **together).tolist()
+
+    assert merged_above(0.9) == labels.tolist()
     # cos 0.5 is 0.878: above 0.8 the first two merge, the third stays apart
-    assert merge_clusters(terms, labels, threshold=0.8).tolist() == [0, 0, 0, 0, 1]
+    assert merged_above(0.8) == [0, 0, 0, 0, 1]
 
 
 @given(st.integers(0, 1000))
@@ -292,15 +298,6 @@ def test_speakers_with_fewer_segments_than_k_are_swallowed():
 # --- merging, prediction, limits, messages
 
 
-def test_merging_by_score_joins_what_scores_above_the_threshold():
-    X, truth = session()
-    backend = plda_backend()
-    model = SpeakerStochasticMeanShift(backend=backend, merge="score", random_state=0)
-    np.testing.assert_array_equal(model.fit_predict(X), truth)
-    everything = clone(model).set_params(merge_threshold=-1e9).fit(X)
-    assert everything.n_clusters_ == 1
-
-
 @pytest.mark.parametrize(
     ("model", "remedy"),
     [
@@ -318,7 +315,16 @@ def test_warns_with_a_remedy_when_the_limit_is_hit(model, remedy):
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X)
     assert str(caught[0].message).endswith(remedy)
+    assert caught[0].filename == __file__
     assert not model.converged_
+
+
+def test_any_tolerance_is_possible():
+    X, _ = session(n_speakers=1)
+    for tol in (1.0, 2.0):
+        told = []
+        SpeakerBlurringMeanShift(tol=tol).listen(told.append).fit(X)
+        assert told == [1.0]
 
 
 def test_a_share_of_points_at_rest_may_be_enough():
@@ -335,16 +341,9 @@ def test_a_share_of_points_at_rest_may_be_enough():
     [
         ({"k": 0}, "k must be a whole number >= 1, got 0"),
         ({"tol": -1}, "tol must be a finite number > 0, got -1"),
-        ({"gate": np.inf}, "gate must be a finite number or None, got inf"),
-        ({"gate_least": 0}, "gate_least must be a whole number >= 1, got 0"),
-        ({"merge": "ward"}, "merge must be one of 'distance', 'score', got 'ward'"),
         (
             {"merge_threshold": 0},
             "merge_threshold must be a finite number > 0, got 0",
-        ),
-        (
-            {"merge": "score", "merge_threshold": np.nan},
-            "merge_threshold must be a finite number, got nan",
         ),
     ],
     ids=lambda value: str(value)[:30],
@@ -360,10 +359,8 @@ def test_wrong_parameters_are_named(model, params, message):
     [
         ({"k": (3, 2)}, "k must be a pair with low <= high, got (3, 2)"),
         ({"k": (1, 2, 3)}, "k must be a whole number or a pair, got (1, 2, 3)"),
-        (
-            {"score_range": (1.0, 0.0)},
-            "score_range must be a pair of numbers with low <= high, got (1.0, 0.0)",
-        ),
+        ({"gate": np.inf}, "gate must be a finite number, got inf"),
+        ({"gate_least": 0}, "gate_least must be a whole number >= 1, got 0"),
         ({"rest_share": 0.0}, "rest_share must be a number in (0, 1], got 0.0"),
         ({"max_steps": 0}, "max_steps must be a whole number >= 1, got 0"),
     ],

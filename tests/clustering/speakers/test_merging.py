@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from sms_diar.clustering import SpeakerFragmentMeanShift
 from sms_diar.clustering.speakers import merging
 from sms_diar.clustering.speakers.merging import (
     MEASUREMENTS,
@@ -13,6 +14,7 @@ from sms_diar.clustering.speakers.merging import (
     WEIGHTS,
     Clusters,
     Weights,
+    _common_variance,
     ambiguity,
     merge_fragments,
 )
@@ -48,20 +50,50 @@ def merged_labels(labels, kept, gone):
 # --- measurements
 
 
+def test_the_common_variance_limits_the_weight_of_a_large_cluster():
+    # Clusters of one size: the pooled variance.
+    spreads, sizes = np.array([2.0, 8.0, 5.0]), np.full(3, 6.0)
+    assert _common_variance(spreads, sizes) == pytest.approx(15.0 / 15)
+    # Fifty clusters of four rows with variance 1, and a large one with variance 9: it
+    # counts like fewer than `POOLED_ROWS` degrees of freedom, however large it is.
+    small = np.ones(50), np.full(50, 4.0)
+    found = [
+        _common_variance(np.append(3.0 * small[0], 9.0 * n), np.append(small[1], n + 1))
+        for n in (100.0, 10_000.0)
+    ]
+    limit = (50 * 3 * 10 / 13 + 9 * 10) / (50 * 3 * 10 / 13 + 10)
+    assert found[0] < found[1] < limit < 1.7
+    assert _common_variance(np.zeros(2), np.ones(2)) == 0.0
+
+
+def test_no_cluster_absorbs_a_crowd():
+    # 200 speakers with three segments, and a mean that all vectors share. Clusters that
+    # grew beyond limits were nearest to everyone: one speaker was found.
+    rng = np.random.default_rng(0)
+    speakers = np.repeat(np.arange(200), 3)
+    voices = 0.6 * rng.standard_normal((200, 192))
+    X = 0.5 + voices[speakers] + rng.standard_normal((600, 192))
+    labels = SpeakerFragmentMeanShift(random_state=0).fit_predict(X)
+    assert 100 <= len(np.unique(labels)) <= 300
+    assert np.bincount(labels).max() < 200
+    assert score_clustering(speakers, labels).weighted.weighted_k > 0.5
+
+
 def test_two_clusters_measured_by_hand():
     # Rows 0 and 2 | 10, 12 and 14 on a line: means 1 and 12, squares around them 2 and
-    # 8, noise 10 / (5 - 2) = 10/3. With ten rows of it, the variances are
-    # (2 + 33.3) / 11 and (8 + 33.3) / 12; sampling adds them, divided by 2 and 3 rows,
-    # to the squared distance 121.
+    # 8. With 1 and 2 degrees of freedom the weights of the clusters are 10/11 and
+    # 10/12, so the noise is (20/11 + 80/12) / (10/11 + 20/12) = 56/17. With ten rows of
+    # it, the variances are (2 + 560/17) / 11 and (8 + 560/17) / 12; sampling adds them,
+    # divided by 2 and 3 rows, to the squared distance 121.
     places = np.array([[0.0], [2.0], [10.0], [12.0], [14.0]])
     directions = np.array([[1.0, 0.0]] * 2 + [[0.6, 0.8]] * 3)
     clusters = Clusters.of(places, directions, np.array([0, 0, 1, 1, 1]))
-    variances = np.array([(2.0 + 100.0 / 3) / 11, (8.0 + 100.0 / 3) / 12])
+    variances = np.array([(2.0 + 560.0 / 17) / 11, (8.0 + 560.0 / 17) / 12])
     sampling = variances / [2.0, 3.0]
     # The mean of all rows is 7.6, from which the means differ by -6.6 and 4.4.
     lengths = np.array([6.6**2, 4.4**2]) - sampling
     expected = {
-        "distance": np.log(np.sqrt((121.0 - sampling.sum()) / (10.0 / 3)) + 0.1),
+        "distance": np.log(np.sqrt((121.0 - sampling.sum()) / (56.0 / 17)) + 0.1),
         "similarity": 0.6,  # directions in a cluster are equal: nothing to correct
         "direction": max(-6.6 * 4.4 / np.sqrt(lengths.prod()), -1.0),
         "smaller": np.log(2.0),

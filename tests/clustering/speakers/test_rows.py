@@ -117,7 +117,13 @@ def test_the_weight_of_overlapping_windows_is_estimated(steps):
 
 @pytest.mark.parametrize(
     ("n_speakers", "each", "scale", "noise"),
-    [(20, 5, 1.0, 1.0), (20, 30, 1.0, 1.0), (3, 20, 3.0, 0.3), (30, 5, 3.0, 0.3)],
+    [
+        (20, 5, 1.0, 1.0),
+        (20, 30, 1.0, 1.0),
+        (3, 20, 3.0, 0.3),
+        (30, 5, 3.0, 0.3),
+        (280, 2, 3.0, 0.3),
+    ],
 )
 @pytest.mark.parametrize("in_order", [True, False])
 def test_rows_sorted_by_speaker_are_not_overlapping_windows(
