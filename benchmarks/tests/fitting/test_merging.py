@@ -171,7 +171,7 @@ def test_the_number_is_judged_with_weights_of_other_extractors():
     assert [len(part) for part in evidence] == [12] * 4  # equal rows have no fragments
     # Whether a number is right must not depend on weights that saw its extractor.
     rows, right, weights, extractors = evidence
-    right = rows[:, 2] > np.median(rows[:, 2])
+    right = rows[:, 1] > np.median(rows[:, 1])
     others = extractors != "x"
     constant, *slopes = fit_certainty(rows[others], right[others], weights[others])
     assert len((constant, *slopes)) == len(CERTAINTY)

@@ -109,7 +109,7 @@ def cluster_blocks(
         return merged._replace(labels=merged.labels[labels])
 
     merged = merge(space, 0.7)
-    weakest, labels = merged.weakest, merged.labels
+    labels, weakest, _, wrong = merged
     for number in range(ROUNDS):
         space = space_of_speakers(rows, labels)
         start = 0.75 + 0.25 * number / ROUNDS
@@ -117,8 +117,9 @@ def cluster_blocks(
         if int(moved.max()) + 1 >= low:
             labels = moved
         merged = merge(space, start + 0.05)
-        weakest, labels = min(weakest, merged.weakest), merged.labels
-    return merged._replace(weakest=weakest), space
+        labels, weakest = merged.labels, min(weakest, merged.weakest)
+        wrong += merged.wrong
+    return merged._replace(weakest=weakest, wrong=wrong), space
 
 
 def similar_blocks(

@@ -56,16 +56,14 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.45, 0.57, -0.46, 1.33, 1.38)
-"""Log odds that the number of speakers is right: constant, and weights of the log odds
-of the least probable merge that was made, of the most probable one that was not, of the
-log size of the smallest cluster, and of the brevity of a recording; estimated by
-`scripts/fit-merging`."""
+CERTAINTY = (-3.0, -0.94, 1.88, 1.49, -3.97)
+"""Log odds that the number of speakers is right: constant, and weights of the four
+values of `number_evidence`; estimated by `scripts/fit-merging`."""
 
 BRIEF = 90.0
 """Seconds of speech in a recording below which speakers are likely to be missed."""
 
-TRUST = (0.8, 0.7)
+TRUST = (0.82, 0.67)
 """Log odds that a label is right: constant, and weight of the sum of `nearness` and the
 log odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
@@ -331,13 +329,16 @@ def number_evidence(
 ) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
-    Returns the log odds of the least probable merge that was made and of the most
-    probable one that was not, the log size of the smallest cluster, up to `MANY_ROWS`,
-    and the `brevity`. `weights` of the rows, shape (n,), are 1 by default.
+    Returns the log odds of the most probable merge that was not made, which matter down
+    to a probability of 0.05; the log size of the smallest cluster, up to `MANY_ROWS`;
+    the `brevity`; and the expected number of wrong merges per speaker, as log(1 + x).
+    `weights` of the rows, shape (n,), are 1 by default.
     """
-    made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
-    smallest = np.log(min(np.bincount(merged.labels, weights).min(), MANY_ROWS))
-    return float(made), float(not_made), float(smallest), brevity
+    sizes = np.bincount(merged.labels, weights)
+    not_made = logit(np.clip(merged.refused, 0.05, 0.95))
+    smallest = np.log(min(sizes.min(), MANY_ROWS))
+    wrong = np.log1p(merged.wrong / len(sizes))
+    return float(not_made), float(smallest), brevity, float(wrong)
 
 
 def count_posterior(

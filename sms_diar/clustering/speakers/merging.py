@@ -243,11 +243,14 @@ class Merged(NamedTuple):
         Probability of the least probable merge; 1 if there was none.
     refused : float
         Probability of the merge that would have come next; 0 if there is none.
+    wrong : float, default=0.0
+        Expected number of wrong merges: the sum of one minus their probabilities.
     """
 
     labels: IntArray
     weakest: float
     refused: float
+    wrong: float = 0.0
 
 
 def merge_fragments(
@@ -299,7 +302,8 @@ def _merge(
     Of very many clusters, all pairs are merged at once of which each is the best
     partner of the other.
     """
-    labels, weakest, n_given = start.labels, start.weakest, len(clusters)
+    labels, weakest, _, wrong = start
+    n_given = len(clusters)
     while len(clusters) > fewest:
         best, odds = clusters.best_partners()
         one = np.flatnonzero(best[best] == np.arange(len(best)))
@@ -308,12 +312,13 @@ def _merge(
         n_probable = int(np.count_nonzero(expit(odds[one]) > least))
         n_pairs = min(max(n_probable, len(clusters) - high), len(clusters) - fewest)
         if n_pairs <= 0:
-            return Merged(labels, weakest, float(expit(odds.max())))
+            return Merged(labels, weakest, float(expit(odds.max())), wrong)
         one = one[: n_pairs if len(clusters) > _AT_ONCE else 1]
         weakest = min(weakest, float(expit(odds[one[-1]])))
+        wrong += float(expit(-odds[one]).sum())
         labels = clusters.merge(one, best[one])[labels]
         progress(1.0 - len(clusters) / n_given)
-    return Merged(labels, weakest, 0.0)
+    return Merged(labels, weakest, 0.0, wrong)
 
 
 def _moments(

@@ -397,22 +397,24 @@ def test_other_numbers_are_as_probable_as_the_merges_around_the_answer():
 
 def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
     labels = np.array([0, 0, 0, 1, 1])
-    merged = Merged(labels, 0.8, 0.1)
-    # Log odds of the merges with .8 and .1, and the smaller of two sizes.
+    merged = Merged(labels, 0.8, 0.1, 0.2)
+    # Log odds of the refused merge, the smaller of two sizes, .2 wrong merges of two
+    # speakers.
     assert number_evidence(merged) == pytest.approx(
-        (np.log(4.0), -np.log(9.0), np.log(2.0), 0.0)
+        (-np.log(9.0), np.log(2.0), 0.0, np.log(1.1))
     )
+    assert number_evidence(merged._replace(refused=0.0))[0] == -np.log(19.0)
     constant, *slopes = CERTAINTY
     expected = expit(constant + np.dot(slopes, number_evidence(merged)))
     certainty = count_posterior(merged)[2]
     assert certainty == pytest.approx(expected)
-    assert count_posterior(merged._replace(weakest=0.6))[2] < certainty
+    assert count_posterior(merged._replace(wrong=0.5))[2] < certainty
     assert count_posterior(merged._replace(refused=0.4))[2] < certainty
     larger = np.repeat(labels, 3)
     assert count_posterior(merged._replace(labels=larger))[2] > certainty
     # Three rows of a fifth of the usual duration are less evidence than two rows.
     weights = np.array([0.2, 0.2, 0.2, 1.0, 1.0])
-    assert number_evidence(merged, weights=weights)[2] == pytest.approx(np.log(0.6))
+    assert number_evidence(merged, weights=weights)[1] == pytest.approx(np.log(0.6))
     assert count_posterior(merged, weights=weights)[2] < certainty
 
 

@@ -338,6 +338,7 @@ def test_merges_are_those_of_sums_computed_anew(seed, low, more):
     labels, taken = slow_merge(places, directions, pieces, low, low + more)
     np.testing.assert_array_equal(merged.labels, labels)
     assert merged.weakest == pytest.approx(min(taken, default=1.0), abs=1e-6)
+    assert merged.wrong == pytest.approx(sum(1.0 - p for p in taken), abs=1e-5)
     assert low <= merged.labels.max() + 1 <= max(low + more, 9)
 
 
