@@ -8,6 +8,7 @@ from benchmarks.compare.vectors import prepare_stand_in
 from benchmarks.fitting.merging_sessions import (
     MAX_ROWS,
     MEETING,
+    crowd_sessions,
     development_sessions,
     meeting_sessions,
 )
@@ -84,3 +85,19 @@ def test_a_meeting_is_thinned_and_halved(tmp_path):
     assert set(cuts["meeting 3 0 1"].speakers) == {"A"}
     assert set(cuts["meeting 3 0 2"].speakers) == {"B"}
     assert cuts["meeting 6 5 2"].segments[0] == windows["w23"]
+
+
+def test_crowds_have_few_segments_of_many_speakers(root):
+    config = load_config(Config, root / "benchmarks" / "compare" / "conf.toml")
+    world = {"isotropic": {"dim": 4, "separation": 1.0}}
+    drawn = list(crowd_sessions(config, {"crowd-campplus-raw": world}, runs=2))
+    assert len(drawn) == 3 * 4 * 2  # other sources are missing
+    assert {one.extractor for one in drawn} == {"CAM++"}
+    by_name = {
+        one.name: np.unique(one.speakers, return_counts=True)[1] for one in drawn
+    }
+    assert by_name["crowd-campplus-raw 200 x 3/1"].tolist() == [3] * 200
+    zipf = by_name["crowd-campplus-raw 30 x zipf/0"]
+    assert len(zipf) == 30
+    assert np.median(zipf) == 2
+    assert zipf.max() > 20
