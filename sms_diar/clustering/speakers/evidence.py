@@ -186,13 +186,17 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         self, search: EvidenceSearch, starts: list[IntArray], weight: float
     ) -> Found:
         """Search until the weight is that of the number of speakers found."""
-        found = [search.climb(start, weight, None) for start in starts]
-        best: Found = max(found, key=lambda one: one.value)
+
+        def highest(again: list[IntArray], known: Found | None) -> Found:
+            found = [search.climb(start, weight, known) for start in again]
+            return max(found, key=lambda one: one.value)
+
+        best = highest(starts, None)
         self.converged_ = False
         for _ in range(_SEARCHES - 1):
             expected = best.n_groups
             weight = self._weight(len(search.rows), expected)
-            best = search.climb(best.labels, weight, best)
+            best = highest([*starts, best.labels], best)
             if best.n_groups == expected:
                 self.converged_ = True
                 break
