@@ -215,10 +215,10 @@ def mean_of_groups(sessions: Sequence[Session], values: Sequence[float]) -> floa
 
 
 def quality(session: Session, labels: IntArray) -> float:
-    """Return K, plus the value of the number of speakers, minus that of a collapse.
+    """Return K, plus the value of the number of speakers, minus the cost of a collapse.
 
-    K is the mean of the paper's and of that in which clusters and speakers count by
-    their size: a cluster that absorbs a crowd lowers the paper's K little.
+    K is the mean of the paper's K and the weighted one, in which clusters and speakers
+    count by their size: a cluster that absorbs a crowd lowers the paper's K little.
     """
     scores = score_clustering(session.speakers, labels)
     both = scores.purity.k, scores.weighted.weighted_k

@@ -224,7 +224,7 @@ def ambiguity(partners: FloatArray) -> float:
 
     `partners` has the expected number of partners of each cluster, the sum of the
     probabilities of its pairs, shape (g,). The result is the mean of x / (1 + x). It is
-    at most 1, because many fragments of one speaker are partners as well.
+    at most 1, because many fragments of one speaker are also partners.
 
     >>> round(ambiguity(np.array([2.0, 1.0, 0.0])), 3)  # 2/3, 1/2, 0
     0.389
